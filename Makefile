@@ -1,0 +1,130 @@
+# Heddle. Everything is built into $(BUILD), build/ unless told otherwise.
+#
+#   make            the programs, in build/bin/
+#   make demo       record and replay a small program
+#   make check      quick tests, under 3 minutes
+#   make test       all tests, under 45 minutes on 2 cores
+#   make bench      what recording costs
+#   make soak       the full counts; can be stopped and started again
+#   make install    PREFIX=/usr/local, DESTDIR=
+#   make format     lay out all C sources
+#
+# Sources are found by their folder; there is no list of files or tests to keep.
+# `make CC=clang BUILD=build-clang` builds with clang, `make cross` builds what
+# lives inside recorded programs for the other architecture.
+
+ARCH   := $(shell uname -m)
+CC     := gcc
+BUILD  := build
+PREFIX := /usr/local
+
+# Commands are shown in short; `make V=1` shows them whole.
+Q    := $(if $(V),,@)
+says  = $(if $(V),@:,@echo "  $(1)")
+
+HEDDLE := $(BUILD)/bin/heddle
+LOADER := $(BUILD)/lib/heddle/loader
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+	-Wno-missing-field-initializers -Werror
+BASE := -std=gnu17 -O2 -g -I. -MMD -MP $(WARN)
+
+# The tool, an ordinary program. The table of system calls is compiled into both.
+TOOL_SRC   := $(wildcard commands/*.c trace/*.c runtime/syscalls/table.c runtime/syscalls/shape*.c)
+TOOL_FLAGS := $(BASE) -DHEDDLE_TOOL -pthread
+TOOL_LIBS  := -lzstd -lxxhash -ljansson
+
+# Loader and runtime: one image without libc, at a fixed address. It must not
+# touch vector registers, which hold the program's values.
+LOADER_SRC   := $(wildcard loader/*.c loader/arch/$(ARCH)/*.c loader/arch/$(ARCH)/*.S runtime/*.c runtime/base/*.c \
+		runtime/memory/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
+LOADER_FLAGS := $(BASE) -DHEDDLE_RUNTIME -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
+		-fno-strict-aliasing -mgeneral-regs-only
+LOADER_LINK  := -nostdlib -static -Wl,-T,loader/loader.lds -Wl,--build-id=none -Wl,-z,noexecstack \
+		-Wl,--no-warn-rwx-segments
+ifeq ($(ARCH),x86_64)
+LOADER_FLAGS += -fPIE -fcf-protection=none -mno-red-zone
+OTHER        := aarch64
+else
+LOADER_FLAGS += -fno-pic -mno-outline-atomics
+OTHER        := x86_64
+endif
+# Or the loops of memcpy and memset would become calls of themselves.
+ifeq ($(findstring clang,$(CC)),)
+LOADER_FLAGS += -fno-tree-loop-distribute-patterns
+else
+LOADER_FLAGS += -fno-builtin
+endif
+
+TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
+LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
+C_FILES    := $(shell find bench commands examples loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
+MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
+
+.PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-dev
+all: $(HEDDLE) $(LOADER) man
+
+# Packages that are missing are installed; nothing happens when all are there.
+setup-build setup-test setup-bench setup-dev: setup-%:
+	@tools/setup $*
+
+$(HEDDLE): $(TOOL_OBJ)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(CC) -pthread -o $@ $^ $(TOOL_LIBS)
+
+$(LOADER): $(LOADER_OBJ) loader/loader.lds
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(CC) $(LOADER_LINK) -o $@ $(LOADER_OBJ)
+
+$(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CC    $<)
+	$(Q)$(CC) $(TOOL_FLAGS) -c -o $@ $<
+
+$(BUILD)/obj/loader/%.o: % Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CC    $<)
+	$(Q)$(CC) $(if $(filter %.S,$<),$(filter-out -mgeneral-regs-only,$(LOADER_FLAGS)),$(LOADER_FLAGS)) -c -o $@ $<
+
+man: $(MAN)
+$(BUILD)/share/man/man1/%: doc/%.md | setup-build
+	@mkdir -p $(@D)
+	$(call says,MAN   $@)
+	$(Q)lowdown -s -Tman -o $@ $<
+
+# What runs inside the recorded program, and the trace, for the other machine.
+cross: setup-test
+	@+$(MAKE) --no-print-directory cross-objects ARCH=$(OTHER) CC=$(OTHER)-linux-gnu-gcc BUILD=$(BUILD)/cross-$(OTHER)
+.PHONY: cross-objects
+cross-objects: $(LOADER) $(filter $(BUILD)/obj/tool/trace/%,$(TOOL_OBJ))
+
+demo: all
+	@examples/demo $(abspath $(BUILD))
+
+check: all setup-test
+	@python3 tests/run.py --check --build=$(BUILD)
+
+test: all setup-test
+	@python3 tests/run.py --build=$(BUILD)
+
+soak: all setup-test
+	@python3 tests/run.py --soak --build=$(BUILD)
+
+bench: all setup-bench
+	@python3 bench/run.py --build=$(BUILD)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle $(DESTDIR)$(PREFIX)/share/man/man1
+	install $(HEDDLE) $(DESTDIR)$(PREFIX)/bin
+	install $(LOADER) $(DESTDIR)$(PREFIX)/lib/heddle
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+
+format: setup-dev
+	@clang-format -i $(C_FILES)
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d)

@@ -1,0 +1,129 @@
+/*
+ * What the verbs of `heddle` share: telling the user, reading options, finding
+ * traces, and running a tree of processes. One verb is one file and one
+ * `struct command`; main.c lists them.
+ */
+#ifndef COMMANDS_COMMANDS_H
+#define COMMANDS_COMMANDS_H
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include "trace/trace.h"
+
+/* Heddle's own exit statuses. High, because record and replay pass on the program's. */
+enum { EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 123 };
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit status */
+	const char *summary;		   /* one line for `heddle help` */
+	const char *help;		   /* all of it for `heddle help VERB` */
+};
+extern const struct command command_record, command_replay, command_dump, command_stat, command_ls, command_rm,
+	command_doctor, command_help;
+
+/* ---- main.c ---- */
+/* The verb with this name, or NULL. */
+const struct command *find_command(const char *name);
+
+/* ---- messages.c ---- */
+void usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))); /* exit 121 */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));   /* exit 122 */
+void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The verb that usage() speaks of. */
+void set_verb(const char *name);
+/* Called once before die() exits: to remove what was begun. NULL: nothing any more. */
+void on_death(void (*clean_up)(void));
+/* Is stderr a terminal? Then a person reads. */
+bool person_watching(void);
+/* "\e[1m" or "", by what the stream is and NO_COLOR. */
+const char *colour(FILE *stream, const char *code);
+/* A line on the terminal that replaces itself; shows nothing in the first half second. */
+void progress(const char *doing, uint64_t done, uint64_t all);
+void progress_end(void);
+/* What ended a process: "exit status 3", "killed by SIGSEGV". */
+const char *status_text(int wait_status);
+/* 1234567 bytes are "1.2 MB". Four results may be in use at once. */
+const char *size_text(uint64_t bytes);
+
+/* ---- options.c ---- */
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
+struct option_row {
+	const char *name; /* without -- */
+	char letter;	  /* or 0 */
+	enum option_kind kind;
+	void *value; /* bool *, const char **, long * */
+};
+#define OPTIONS_END                        \
+	{                                  \
+		NULL, 0, OPTION_FLAG, NULL \
+	}
+/* Reads options; those may stand anywhere, or with `leading` only before the first other word.
+   Returns how many words remain; they are moved to argv[0...]. --help prints the verb's help. */
+int read_options(int argc, char **argv, const struct option_row *rows, bool leading);
+/* The closest of some words (NULL at the end) to what was typed, or NULL. */
+const char *nearest(const char *typed, const char *const *words);
+
+/* ---- home.c ---- */
+/* The directory for traces without -o; not necessarily there. */
+const char *home_directory(void);
+/* Makes NAME-N there, for the next free N, and lets `latest` point to it. */
+void home_new_trace(const char *program, char path[PATH_ROOM]);
+/* Which trace a user means: NULL the latest, a path, or a name in the directory above. Absolute. */
+void home_find_trace(const char *named, char path[PATH_ROOM]);
+int make_directories(const char *path);
+/* Removes a directory with all that is in it. */
+int remove_all(const char *path);
+/* Bytes that a directory takes on its disk. */
+uint64_t disk_use(const char *path);
+bool is_trace(const char *path);
+
+/* ---- tree.c: the processes that heddle starts ---- */
+struct tree {
+	struct control *control; /* shared with all of them */
+	char control_path[PATH_ROOM + 16];
+	int control_fd; /* holds the lock that says: heddle is at work here */
+	pid_t root;
+	int root_status; /* wait status, once root_ended */
+	bool root_ended;
+	sigset_t before;	/* heddle's own mask when it was started */
+	sigset_t wanted;	/* signals that tree_signal() takes */
+	struct sigaction child; /* its disposition of SIGCHLD */
+};
+/* Makes DIR/control and fills in what record and replay have in common. */
+void tree_prepare(struct tree *tree, const char *dir, enum run_mode mode);
+/* Absolute path of the loader, checked. */
+void tree_find_loader(char path[PATH_ROOM]);
+/* Starts the loader with these arguments; argv[0] is its path. */
+void tree_start(struct tree *tree, char **argv);
+/* Collects who ended. False when nobody is left. */
+bool tree_reap(struct tree *tree);
+/* Waits for a signal; 0 when none came in time. */
+int tree_signal(struct tree *tree, siginfo_t *info, int milliseconds);
+/* Kills everybody. To be repeated until tree_reap() says false: they may fork meanwhile. */
+void tree_kill(void);
+/* How many processes are left. */
+int tree_count(void);
+/* Sets control->stop, unless somebody was first. */
+void tree_stop(struct control *control, enum stop_kind kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Tells the user why it was set. */
+void tree_print_stop(const struct control *control);
+/* Ends heddle as the program ended: with its status, or by its signal. */
+void exit_like(const struct tree *tree, int wait_status) __attribute__((noreturn));
+
+/* ---- packer.c: the thread that empties rings while a program is recorded ---- */
+struct packer;
+struct packer *packer_start(const char *dir, struct control *control);
+/* Ends the thread and packs what is left. Returns -1 if that failed. */
+int packer_finish(struct packer *packer, struct trace_problem *problem);
+
+/* ---- program.c ---- */
+/* Finds a program as a shell would, and dies if it cannot be started. */
+void find_program(const char *name, char path[PATH_ROOM]);
+
+#endif

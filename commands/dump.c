@@ -1,0 +1,359 @@
+/*
+ * heddle dump: a trace as text, one line an entry, much like strace; or as JSON,
+ * one object a line. What an argument means comes from the rows of the system
+ * call table, the same that record and replay follow.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "meta.h"
+#include "runtime/syscalls/describe.h"
+
+static const char help[] = "usage: heddle dump [OPTIONS] [TRACE]\n"
+			   "\n"
+			   "Prints every entry of a trace: its number in its stream, the system call with arguments,\n"
+			   "result and a piece of what the kernel wrote; signals, faults, starts of processes.\n"
+			   "\n"
+			   "      --json       one JSON object a line, complete\n"
+			   "      --image=N    only the process image p<N>\n"
+			   "      --thread=M   only the thread t<M> of each image\n";
+
+#define PREVIEW 32 /* bytes of data shown */
+
+struct dump {
+	bool json;
+	long image, thread;
+	const struct trace_stream *stream;
+};
+
+static const char *const kind_names[ENTRY_KINDS] = {
+	[ENTRY_START] = "start",       [ENTRY_SYSCALL] = "syscall", [ENTRY_SIGNAL] = "signal",
+	[ENTRY_FAULT] = "fault",       [ENTRY_VFORK] = "vfork",	    [ENTRY_VFORK_END] = "vfork-end",
+	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_COUNTER] = "counter",
+};
+static const char *const block_names[BLOCK_KINDS] = {
+	[BLOCK_OUT] = "out",	 [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",   [BLOCK_CHILD] = "child",
+	[BLOCK_SHOWN] = "shown", [BLOCK_FILE] = "file",	    [BLOCK_START] = "start", [BLOCK_PATCH] = "patch",
+};
+
+/* The first block of a kind that belongs to an argument (-1: to any). */
+static const struct block *find_block(const struct entry *e, unsigned kind, int arg)
+{
+	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
+		if (b->kind == kind && (arg < 0 || b->arg == arg))
+			return b;
+	return NULL;
+}
+
+/* ---- text: values ---------------------------------------------------------------------- */
+
+static void print_data(const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	putchar('"');
+	for (size_t i = 0; i < len && i < PREVIEW; i++) {
+		static const char plain[] = "\n\t\r\\\"", letter[] = "ntr\\\"";
+		const char *at = p[i] ? strchr(plain, p[i]) : NULL;
+		if (at)
+			printf("\\%c", letter[at - plain]);
+		else if (p[i] >= ' ' && p[i] < 127)
+			putchar(p[i]);
+		else
+			printf("\\x%02x", p[i]);
+	}
+	fputs(len > PREVIEW ? "\"..." : "\"", stdout);
+}
+
+static void print_signal(uint64_t sig)
+{
+	const char *name = sig && sig < 65 ? sigabbrev_np((int)sig) : NULL;
+
+	if (name)
+		printf("SIG%s", name);
+	else
+		printf("%" PRIu64, sig);
+}
+
+/* A 32-bit number in a 64-bit register: the upper half may be zero or the sign. */
+static int64_t as_signed(uint64_t value)
+{
+	return value >> 32 ? (int64_t)value : (int32_t)value;
+}
+
+static void print_number(char letter, uint64_t value)
+{
+	switch (letter) {
+	case 'd': printf("%" PRId64, as_signed(value)); break;
+	case 'u': printf("%" PRIu64, value); break;
+	case 'o': printf("%#" PRIo64, value); break;
+	case 'g': print_signal(value); break;
+	case 'f':
+		if ((int)value == AT_FDCWD)
+			fputs("AT_FDCWD", stdout);
+		else
+			printf("%d", (int)value);
+		break;
+	case 'p':
+		if (!value) {
+			fputs("NULL", stdout);
+			break;
+		}
+		/* fall through */
+	default: printf("%#" PRIx64, value);
+	}
+}
+
+/* A pointer is shown by what lies there, as far as the trace knows it. */
+static void print_argument(const struct entry *e, char letter, int arg)
+{
+	uint64_t value = trace_args(e)[arg];
+	const struct block *text = find_block(e, BLOCK_STRING, arg);
+	const struct block *out = find_block(e, BLOCK_OUT, arg);
+	const struct block *in = find_block(e, BLOCK_HASH, arg);
+
+	if (text)
+		print_data(text + 1, text->len);
+	else if (letter == 's' || letter == 'p') {
+		if (out)
+			print_data(out + 1, out->len);
+		else
+			print_number('p', value);
+	} else
+		print_number(letter, value);
+	if (in)
+		printf("{%u bytes, hash %08" PRIx64 "}", in->len, *(const uint64_t *)(in + 1) >> 32);
+}
+
+static void print_result(int64_t result)
+{
+	if (result < 0 && result >= -4095) {
+		/* 512 and up are the kernel's own: ERESTARTSYS and its kin */
+		const char *name = strerrorname_np((int)-result);
+		printf("-1 %s", name ? name : "");
+		if (!name)
+			printf("(error %d)", (int)-result);
+	} else if (result > UINT32_MAX || result < 0)
+		printf("%#" PRIx64, (uint64_t)result);
+	else
+		printf("%" PRId64, result);
+}
+
+/* ---- text: entries ----------------------------------------------------------------------- */
+
+static void print_call(const struct entry *e)
+{
+	const struct sys_row *row = sys_find(e->nr);
+	int count = ENTRY_ARGS(e->flags), known = row && row->args ? (int)sys_nargs(row) : 0;
+
+	if (row && row->name)
+		printf("%s(", row->name);
+	else
+		printf("syscall_%u(", e->nr);
+	for (int i = 0; i < count; i++) {
+		fputs(i ? ", " : "", stdout);
+		print_argument(e, i < known ? row->args[i] : 'x', i);
+	}
+	fputs(") = ", stdout);
+	print_result(e->result);
+}
+
+/* What is not an argument's value: children, files, tickets. */
+static void print_consequences(const struct entry *e)
+{
+	const uint64_t *tickets = trace_tickets(e);
+
+	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
+		switch (b->kind) {
+		case BLOCK_CHILD: printf("  -> p%" PRIu64, b->addr); break;
+		case BLOCK_SHOWN: printf("  [%s, %" PRIu64 ".]", b->arg == 2 ? "stderr" : "stdout", b->addr); break;
+		case BLOCK_FILE:
+			printf("  [files/%.*s, %" PRIu64 " bytes]", (int)b->len, (const char *)(b + 1), b->addr);
+			break;
+		case BLOCK_PATCH: printf("  [changes %u bytes at %#" PRIx64 "]", b->len, b->addr); break;
+		default: break;
+		}
+	if (tickets)
+		printf("  [tickets %" PRIu64 "..%" PRIu64 "]", tickets[0], tickets[1]);
+	if (e->flags & ENTRY_CONTINUED)
+		fputs("  [continued]", stdout);
+}
+
+static void print_start(const struct entry *e)
+{
+	const struct start_info *info = (const void *)(trace_next_block(e, NULL) + 1);
+
+	printf("%s pid %" PRIu64 ", parent %" PRIu64 ", uid %" PRIu64, info->forked ? "forked:" : "began:", info->pid,
+	       info->ppid, info->uid);
+	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
+		if (b->kind == BLOCK_STRING && (b->arg == START_PATH || b->arg == START_ARG)) {
+			fputs(b->arg == START_PATH ? ", program " : " ", stdout);
+			print_data(b + 1, b->len);
+		}
+}
+
+static void print_signal_entry(const struct entry *e)
+{
+	fputs(e->kind == ENTRY_FAULT ? "--- fault " : "--- signal ", stdout);
+	print_signal(e->nr);
+	if (e->kind == ENTRY_FAULT) {
+		printf(" at address %#" PRIx64, (uint64_t)e->result);
+		if (ENTRY_ARGS(e->flags))
+			printf(", pc %#" PRIx64, trace_args(e)[0]);
+	}
+	if (e->flags & SIGNAL_BEFORE)
+		fputs(", before the next call", stdout);
+	if (e->flags & SIGNAL_INEXACT)
+		printf(", NOT EXACT: %" PRId64 " us after the last event", e->result);
+	if (e->flags & SIGNAL_FATAL)
+		fputs(", fatal", stdout);
+	fputs(" ---", stdout);
+}
+
+static void print_entry(const struct entry *e, uint64_t event)
+{
+	const struct block *out;
+
+	printf("%6" PRIu64 "  ", event);
+	switch (e->kind) {
+	case ENTRY_START: print_start(e); break;
+	case ENTRY_SYSCALL: print_call(e); break;
+	case ENTRY_SIGNAL:
+	case ENTRY_FAULT: print_signal_entry(e); break;
+	case ENTRY_VFORK: fputs("--- vfork child begins ---", stdout); break;
+	case ENTRY_VFORK_END: fputs("--- vfork child ends ---", stdout); break;
+	case ENTRY_CHECKSUM: printf("memory has checksum %016" PRIx64, (uint64_t)e->result); break;
+	case ENTRY_COUNTER: printf("cycle counter = %" PRIu64, (uint64_t)e->result); break;
+	case ENTRY_MORE:
+		fputs("  ... ", stdout);
+		if ((out = find_block(e, BLOCK_OUT, -1)))
+			print_data(out + 1, out->len);
+		break;
+	}
+	print_consequences(e);
+	putchar('\n');
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static json_t *block_json(const struct block *b)
+{
+	json_t *o = json_pack("{ss sI si}", "kind", block_names[b->kind], "addr", (json_int_t)b->addr, "arg", b->arg);
+	uint32_t data = trace_block_data(b);
+
+	if (b->kind == BLOCK_HASH) {
+		char hash[20];
+		snprintf(hash, sizeof hash, "%016" PRIx64, *(const uint64_t *)(b + 1));
+		json_object_set_new(o, "hash", json_string(hash));
+		json_object_set_new(o, "len", json_integer(b->len));
+	} else if (data && b->kind != BLOCK_START)
+		json_object_set_new(o, "data", text_to_json((const char *)(b + 1), data));
+	return o;
+}
+
+static void add_start(json_t *o, const struct entry *e)
+{
+	const struct start_info *i = (const void *)(trace_next_block(e, NULL) + 1);
+
+	json_object_set_new(o, "pid", json_integer((json_int_t)i->pid));
+	json_object_set_new(o, "ppid", json_integer((json_int_t)i->ppid));
+	json_object_set_new(o, "forked", json_boolean(i->forked));
+}
+
+static void add_call(json_t *o, const struct entry *e)
+{
+	const struct sys_row *row = sys_find(e->nr);
+
+	if (row && row->name)
+		json_object_set_new(o, "name", json_string(row->name));
+	if (e->result < 0 && e->result >= -4095 && strerrorname_np((int)-e->result))
+		json_object_set_new(o, "error", json_string(strerrorname_np((int)-e->result)));
+}
+
+static void print_json(const struct dump *d, const struct entry *e, uint64_t event)
+{
+	json_t *o = json_pack("{sI sI sI ss si sI si}", "image", (json_int_t)d->stream->image, "thread",
+			      (json_int_t)d->stream->slot, "event", (json_int_t)event, "kind", kind_names[e->kind],
+			      "nr", e->nr, "result", (json_int_t)e->result, "flags", e->flags & ~7);
+	json_t *args = json_array(), *blocks = json_array();
+	const uint64_t *tickets = trace_tickets(e);
+
+	if (e->kind == ENTRY_SYSCALL)
+		add_call(o, e);
+	if (e->kind == ENTRY_START)
+		add_start(o, e);
+	for (int i = 0; i < ENTRY_ARGS(e->flags); i++)
+		json_array_append_new(args, json_integer((json_int_t)trace_args(e)[i]));
+	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
+		json_array_append_new(blocks, block_json(b));
+	json_object_set_new(o, "args", args);
+	if (tickets)
+		json_object_set_new(o, "tickets", json_pack("[II]", (json_int_t)tickets[0], (json_int_t)tickets[1]));
+	json_object_set_new(o, "blocks", blocks);
+	json_dumpf(o, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(o);
+}
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+static void dump_stream(struct dump *d, const struct meta *meta, const struct trace_stream *s)
+{
+	struct trace_problem problem;
+	struct trace_reader reader;
+	const struct entry *e;
+	int more = -1;
+
+	d->stream = s;
+	if (!d->json)
+		printf("%s== p%u/t%u%s: %" PRIu64 " entries\n", colour(stdout, "\33[1m"), s->image, s->slot,
+		       colour(stdout, "\33[m"), s->events);
+	if (trace_reader_open(&reader, meta->dir, s->image, s->slot, &problem))
+		die("%s", problem.text);
+	while ((more = trace_read(&reader, &e, &problem)) > 0)
+		if (d->json)
+			print_json(d, e, reader.event);
+		else
+			print_entry(e, reader.event);
+	trace_reader_close(&reader);
+	if (more < 0)
+		die("%s", problem.text);
+}
+
+static int run_dump(int argc, char **argv)
+{
+	struct dump d = { .image = -1, .thread = -1 };
+	const struct option_row options[] = {
+		{ "json", 0, OPTION_FLAG, &d.json },
+		{ "image", 0, OPTION_NUMBER, &d.image },
+		{ "thread", 0, OPTION_NUMBER, &d.thread },
+		OPTIONS_END,
+	};
+	struct trace_problem problem;
+	struct meta meta;
+	bool any = false;
+
+	argc = read_options(argc, argv, options, false);
+	if (argc > 1)
+		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
+	open_trace(&meta, argv[0]);
+	meta_need_same_machine(&meta);
+	if (trace_check(meta.dir, &meta.list, NULL, NULL, &problem)) /* before the first line, not after some */
+		die("%s", problem.text);
+	for (size_t i = 0; i < meta.list.nstreams; i++) {
+		const struct trace_stream *s = &meta.list.streams[i];
+		if ((d.image >= 0 && d.image != s->image) || (d.thread >= 0 && d.thread != s->slot))
+			continue;
+		dump_stream(&d, &meta, s);
+		any = true;
+	}
+	if (!any && (d.image >= 0 || d.thread >= 0))
+		die("this recording has no such image or thread; `heddle stat` lists them");
+	meta_free(&meta);
+	return 0;
+}
+
+const struct command command_dump = { "dump", run_dump, "print a trace, as text or JSON", help };

@@ -1,0 +1,149 @@
+/*
+ * Telling the user: four kinds of message, each with its exit status.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "commands.h"
+
+static const char *verb;
+static void (*clean_up_on_death)(void);
+static bool line_open; /* a progress line stands on the terminal */
+
+void set_verb(const char *name)
+{
+	verb = name;
+}
+
+void on_death(void (*clean_up)(void))
+{
+	clean_up_on_death = clean_up;
+}
+
+bool person_watching(void)
+{
+	return isatty(STDERR_FILENO);
+}
+
+const char *colour(FILE *stream, const char *code)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(fileno(stream)) && !(no && *no) ? code : "";
+}
+
+static void say(const char *code, const char *kind, const char *format, va_list args)
+{
+	progress_end();
+	fflush(stdout); /* or the order of the two would be lost */
+	fprintf(stderr, "%sheddle:%s %s", colour(stderr, code), colour(stderr, "\33[m"), kind);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+void usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("\33[1;31m", "", format, args);
+	va_end(args);
+	fprintf(stderr, "heddle: see `heddle help%s%s`\n", verb ? " " : "", verb ? verb : "");
+	exit(EXIT_USAGE);
+}
+
+void die(const char *format, ...)
+{
+	va_list args;
+	void (*clean_up)(void) = clean_up_on_death;
+
+	va_start(args, format);
+	say("\33[1;31m", "", format, args);
+	va_end(args);
+	clean_up_on_death = NULL; /* it may die itself */
+	if (clean_up)
+		clean_up();
+	exit(EXIT_CANNOT);
+}
+
+void warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("\33[1;33m", "warning: ", format, args);
+	va_end(args);
+}
+
+void note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("\33[1m", "", format, args);
+	va_end(args);
+}
+
+void progress(const char *doing, uint64_t done, uint64_t all)
+{
+	static struct timespec begun, shown;
+	struct timespec now;
+
+	if (!person_watching())
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	double ms = 1e3 * (double)(now.tv_sec - shown.tv_sec) + 1e-6 * (double)(now.tv_nsec - shown.tv_nsec);
+	if (!begun.tv_sec)
+		begun = shown = now;
+	if (now.tv_sec - begun.tv_sec < 1 || ms < 100)
+		return;
+	shown = now;
+	line_open = true;
+	fprintf(stderr, "\rheddle: %s: %3.0f %%\33[K", doing, all ? 100.0 * (double)done / (double)all : 0.0);
+}
+
+void progress_end(void)
+{
+	if (line_open)
+		fputs("\r\33[K", stderr);
+	line_open = false;
+}
+
+const char *status_text(int status)
+{
+	static char text[64];
+	const char *name;
+
+	if (WIFSIGNALED(status)) {
+		name = sigabbrev_np(WTERMSIG(status));
+		if (name)
+			snprintf(text, sizeof text, "killed by SIG%s", name);
+		else
+			snprintf(text, sizeof text, "killed by signal %d", WTERMSIG(status));
+	} else
+		snprintf(text, sizeof text, "exit status %d", WEXITSTATUS(status));
+	return text;
+}
+
+const char *size_text(uint64_t bytes)
+{
+	static char texts[4][24];
+	static unsigned next;
+	char *text = texts[next++ % 4];
+	const char *unit = "kMGTPE";
+	double n = (double)bytes / 1000;
+
+	if (bytes < 1000) {
+		snprintf(text, sizeof texts[0], "%u B", (unsigned)bytes);
+		return text;
+	}
+	for (; n >= 999.5 && unit[1]; unit++)
+		n /= 1000;
+	snprintf(text, sizeof texts[0], n < 9.95 ? "%.1f %cB" : "%.0f %cB", n, *unit);
+	return text;
+}

@@ -1,0 +1,50 @@
+/*
+ * meta.json: what a trace is a recording of. Written when recording begins
+ * (unfinished) and again when it ends, with the list of everything that belongs
+ * to the trace. Its last member is a checksum of the others.
+ */
+#ifndef COMMANDS_META_H
+#define COMMANDS_META_H
+#include <jansson.h>
+#include "commands.h"
+
+#define STATUS_UNKNOWN (~0u)
+
+struct meta {
+	char dir[PATH_ROOM]; /* absolute */
+	json_t *json;	     /* all members */
+	bool finished;
+	uint32_t status; /* wait status of the root process, or STATUS_UNKNOWN */
+	uint32_t patch, checksum, inexact;
+	struct trace_list list; /* of a finished trace */
+};
+
+/* Writes the meta.json of a recording that begins now. */
+void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct control *control);
+/* Measures the trace and writes the final meta.json. control may be NULL. */
+int meta_finish(struct meta *meta, uint32_t status, const struct control *control, struct trace_problem *problem);
+/* Reads it; dies with file and offset if it is damaged or of another version. */
+void meta_load(struct meta *meta, const char *dir);
+/* The same, but returns -1: for `heddle ls`, which goes on with the next. */
+int meta_try_load(struct meta *meta, const char *dir, struct trace_problem *problem);
+/* Dies if the recording was made on another kind of machine. */
+void meta_need_same_machine(const struct meta *meta);
+void meta_free(struct meta *meta);
+
+/* Members as text. The first is "" where there is no such member. */
+const char *meta_text(const struct meta *meta, const char *name);
+/* The recorded command line, for people, shortened to the room. */
+void meta_command(const struct meta *meta, char *text, size_t room);
+/* Text that need not be UTF-8, to and from JSON. */
+json_t *text_to_json(const char *text, size_t len);
+/* In memory that the caller frees; NULL if it is none. */
+char *text_from_json(const json_t *value);
+
+/* ---- open.c ---- */
+enum recording { NOT_RECORDING, BEING_RECORDED };
+/* Reads a trace's meta.json; a recording whose heddle was killed is finished first. */
+void open_trace(struct meta *meta, const char *named);
+/* Does a heddle still write to this trace? *pid: which one. */
+enum recording recording_now(const char *dir, unsigned *pid);
+
+#endif

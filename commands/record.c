@@ -1,0 +1,271 @@
+/*
+ * heddle record: runs a program under the loader and keeps its trace.
+ *
+ * Two threads: this one waits for children and signals, the packer (packer.c)
+ * empties rings. Both end when the last process of the tree has ended.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "meta.h"
+
+static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+			   "\n"
+			   "Runs PROGRAM and records it, with all processes that it starts, so that `heddle replay`\n"
+			   "can run it again exactly. Exits as PROGRAM does.\n"
+			   "\n"
+			   "  -o, --output=DIR  keep the trace in the new directory DIR; without: NAME-N in\n"
+			   "                    $HEDDLE_TRACE_DIR, $XDG_DATA_HOME/heddle or ~/.local/share/heddle\n"
+			   "      --no-patch    let every system call trap instead of patching it: slower, and\n"
+			   "                    the program's code stays as it is\n"
+			   "      --checksum    record a hash of all writable memory when a process ends, and\n"
+			   "                    compare it at replay\n"
+			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
+			   "  -q, --quiet       say nothing that is not an error\n"
+			   "\n"
+			   "Ctrl-C reaches the program, not heddle. SIGTERM and SIGHUP sent to heddle are passed on.\n";
+
+struct record {
+	char dir[PATH_ROOM], program[PATH_ROOM];
+	bool no_patch, checksum, verbose, quiet;
+	const char *output;
+	struct tree tree;
+	struct packer *packer;
+	struct meta meta;
+	struct timespec root_end;
+	bool said_waiting, told_to_end;
+};
+
+/* ---- the directory --------------------------------------------------------------------- */
+
+static const char *made_directory;
+
+static void remove_made(void)
+{
+	remove_all(made_directory);
+}
+
+/* The runtime and exec need absolute paths. */
+static void absolute(const char *path, char out[PATH_ROOM])
+{
+	char cwd[PATH_ROOM] = "";
+
+	if (*path != '/' && !getcwd(cwd, sizeof cwd))
+		die("the current directory: %s", strerror(errno));
+	if (snprintf(out, PATH_ROOM, "%s%s%s", cwd, *path == '/' ? "" : "/", path) >= PATH_ROOM - 64)
+		die("%s: this path is too long", path);
+}
+
+static void make_directory(struct record *r)
+{
+	char real[PATH_MAX], path[PATH_ROOM];
+
+	if (r->output) {
+		if (!*r->output)
+			usage("-o wants the name of a directory");
+		absolute(r->output, path);
+		if (mkdir(path, 0700))
+			die(errno == EEXIST ? "%s exists already; choose another name, or remove it with `heddle rm`" :
+					      "%s: the trace's directory cannot be made: %m; choose another with -o",
+			    path);
+	} else
+		home_new_trace(r->program, path);
+	if (!realpath(path, real) || strlen(real) >= PATH_ROOM - 64)
+		die("%s: %s", path, strerror(errno));
+	strcpy(r->dir, real);
+	made_directory = r->dir;
+	on_death(remove_made); /* an error before the program starts leaves nothing behind */
+}
+
+/*
+ * A megabyte that is given back when the disk is full, so that what the rings hold can still be
+ * packed: the recording then ends whole, at its last event.
+ */
+static void reserve_space(const char *dir)
+{
+	char path[PATH_ROOM + 16];
+
+	snprintf(path, sizeof path, "%s/reserve", dir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || (fallocate(fd, 0, 0, 1 << 20) && errno == ENOSPC))
+		die("%s: %s; free some space or choose another disk with -o", dir, strerror(errno));
+	close(fd); /* a file system without fallocate just has no reserve */
+}
+
+static void prepare(struct record *r, char **argv)
+{
+	char files[PATH_ROOM + 16];
+	struct control *c;
+
+	make_directory(r);
+	snprintf(files, sizeof files, "%s/files", r->dir);
+	if (mkdir(files, 0700))
+		die("%s: %s", files, strerror(errno));
+	tree_prepare(&r->tree, r->dir, MODE_RECORD);
+	reserve_space(r->dir);
+	c = r->tree.control;
+	c->patch = !r->no_patch;
+	c->checksum = r->checksum;
+	meta_begin(&r->meta, r->dir, r->program, argv, c);
+}
+
+/* ---- the run ------------------------------------------------------------------------------ */
+
+/* "1:1,2:2": descriptors that are the original stdout (1) and stderr (2). One that was closed is
+   held by a /dev/null of ours that vanishes at exec. */
+static void standard_descriptors(char text[16])
+{
+	*text = 0;
+	for (int fd = 1; fd <= 2; fd++)
+		if (!(fcntl(fd, F_GETFD) & FD_CLOEXEC))
+			sprintf(text + strlen(text), "%s%d:%d", *text ? "," : "", fd, fd);
+}
+
+static void start(struct record *r, int argc, char **argv)
+{
+	char descriptors[16];
+	char **args = calloc((size_t)argc + 6, sizeof *args);
+
+	if (!args)
+		die("not enough memory");
+	standard_descriptors(descriptors);
+	args[0] = r->tree.control->loader;
+	args[1] = r->tree.control_path;
+	args[2] = "0";
+	args[3] = descriptors;
+	args[4] = r->program;
+	memcpy(args + 5, argv, (size_t)argc * sizeof *argv);
+	tree_start(&r->tree, args);
+	on_death(NULL); /* from here on there is something to keep */
+	free(args);
+	r->packer = packer_start(r->dir, r->tree.control);
+}
+
+/*
+ * A terminal sends Ctrl-C to the whole foreground group, so the program has it already; what a
+ * process sent was meant for the program, whose id the sender does not know. Once the program
+ * itself has ended, the same signals end what it left running.
+ */
+static void pass_on(struct record *r, int sig, const siginfo_t *info)
+{
+	if (sig == SIGCHLD)
+		return;
+	if (r->tree.root_ended)
+		r->told_to_end = true;
+	else if (info->si_code <= 0) /* from kill, sigqueue or tgkill, not from the kernel */
+		kill(r->tree.root, sig);
+}
+
+static void tell_who_is_left(struct record *r)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!r->root_end.tv_sec)
+		r->root_end = now;
+	if (r->said_waiting || r->quiet || now.tv_sec - r->root_end.tv_sec < 2 || !person_watching())
+		return;
+	r->said_waiting = true;
+	note("the program has ended, but %d of its processes still run and are recorded; Ctrl-C ends them",
+	     tree_count());
+}
+
+static void run(struct record *r)
+{
+	siginfo_t info;
+
+	while (tree_reap(&r->tree)) {
+		if (r->tree.root_ended) {
+			/* kept where a later heddle finds it, should this one be killed */
+			r->tree.control->root_status = (uint32_t)r->tree.root_status;
+			tell_who_is_left(r);
+		}
+		if (r->told_to_end || __atomic_load_n(&r->tree.control->stop, __ATOMIC_ACQUIRE))
+			tree_kill();
+		int sig = tree_signal(&r->tree, &info, 100);
+		if (sig)
+			pass_on(r, sig, &info);
+	}
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static void free_reserve(const char *dir)
+{
+	char path[PATH_ROOM + 16];
+
+	snprintf(path, sizeof path, "%s/reserve", dir);
+	unlink(path);
+}
+
+/* A trace that cannot be finished stays as it is: the next verb that opens it tries again. */
+static bool finish(struct record *r)
+{
+	struct trace_problem problem;
+	struct control *c = r->tree.control;
+
+	free_reserve(r->dir);
+	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, (uint32_t)r->tree.root_status, c, &problem)) {
+		if (c->stop)
+			warn("%s", problem.text);
+		else
+			tree_stop(c, STOP_CANNOT, "%s", problem.text);
+		warn("%s is not finished; the next heddle command that opens it tries again", r->dir);
+		return false;
+	}
+	unlink(r->tree.control_path);
+	return true;
+}
+
+static void report(const struct record *r)
+{
+	const char *home = home_directory();
+	size_t n = strlen(home);
+	bool at_home = !strncmp(r->dir, home, n) && r->dir[n] == '/';
+
+	if (r->quiet || !(r->verbose || person_watching()))
+		return;
+	note("recorded (%s) in %s; `heddle replay%s%s` runs it again", meta_text(&r->meta, "level"), r->dir,
+	     r->output ? " " : "",
+	     !r->output ? "" :
+	     at_home	? r->dir + n + 1 :
+			  r->output);
+	if (r->tree.control->inexact)
+		note("%u signals could not be recorded exactly; `heddle stat` says from which event on",
+		     r->tree.control->inexact);
+}
+
+static int run_record(int argc, char **argv)
+{
+	static struct record r;
+	const struct option_row options[] = {
+		{ "output", 'o', OPTION_TEXT, &r.output },   { "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "checksum", 0, OPTION_FLAG, &r.checksum }, { "verbose", 'v', OPTION_FLAG, &r.verbose },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },     OPTIONS_END,
+	};
+
+	argc = read_options(argc, argv, options, true);
+	if (!argc)
+		usage("which program? `heddle record PROGRAM ARGUMENTS...`");
+	find_program(argv[0], r.program);
+	prepare(&r, argv);
+	start(&r, argc, argv);
+	run(&r);
+	bool whole = finish(&r);
+	if (r.tree.control->stop) {
+		tree_print_stop(r.tree.control);
+		if (whole)
+			note("what was recorded before that is in %s", r.dir);
+		return EXIT_CANNOT;
+	}
+	report(&r);
+	exit_like(&r.tree, r.tree.root_status);
+}
+
+const struct command command_record = { "record", run_record, "run a program and record it", help };

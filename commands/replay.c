@@ -1,0 +1,283 @@
+/*
+ * heddle replay: checks a trace, unpacks it into a directory of its own, and lets
+ * the loader run the program again from it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "meta.h"
+
+static const char help[] = "usage: heddle replay [OPTIONS] [TRACE]\n"
+			   "\n"
+			   "Runs a recorded program again, exactly: results of system calls come from the trace, no\n"
+			   "input file, clock or network is touched. Shows what the program wrote to its stdout and\n"
+			   "stderr. TRACE is a directory or a name that `heddle ls` shows; without it, the latest.\n"
+			   "\n"
+			   "      --repeat=N  N times; says how many were exact\n"
+			   "      --quiet     do not show the program's output\n"
+			   "      --pid=PID   only the process that had this id\n"
+			   "      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
+			   "\n"
+			   "Exits as the program did; with 123, after a description, if it left the recording; with 0\n"
+			   "if the recording has no end (heddle was killed) and its last event was reached.\n";
+
+struct replay {
+	bool quiet;
+	long repeat, pid, image;
+	struct meta meta;
+	struct tree tree;
+};
+
+/* ---- the work directory --------------------------------------------------------------- */
+
+static char work_dir[PATH_ROOM];
+
+static void remove_work_dir(void)
+{
+	if (*work_dir)
+		remove_all(work_dir);
+	*work_dir = 0;
+}
+
+static void make_work_dir(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[PATH_ROOM], real[PATH_MAX];
+
+	if (snprintf(path, sizeof path, "%s/heddle-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= PATH_ROOM - 64)
+		die("TMPDIR is too long a path");
+	if (!mkdtemp(path))
+		die("%s: a directory for the unpacked trace cannot be made: %s; set TMPDIR", path, strerror(errno));
+	if (!realpath(path, real) || strlen(real) >= PATH_ROOM - 64)
+		die("%s: %s", path, strerror(errno));
+	strcpy(work_dir, real);
+	on_death(remove_work_dir);
+}
+
+/* Signals that come before the program runs: noted by a handler, so that nothing stays in /tmp. */
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int sig)
+{
+	interrupted = sig;
+}
+
+static void catch_signals(void)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
+	struct sigaction act = { .sa_handler = note_signal }, old;
+
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(ending[i], &act, NULL); /* exec makes it the default again */
+}
+
+static void end_if_interrupted(void)
+{
+	if (!interrupted)
+		return;
+	remove_work_dir();
+	signal(interrupted, SIG_DFL);
+	raise(interrupted);
+}
+
+static void show_progress(uint64_t done, uint64_t all)
+{
+	end_if_interrupted();
+	progress("checking and unpacking", done, all);
+}
+
+static uint64_t raw_bytes(const struct trace_list *list)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < list->nstreams; i++)
+		all += list->streams[i].raw;
+	return all;
+}
+
+static void unpack(struct replay *r)
+{
+	struct trace_problem problem;
+
+	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &problem)) {
+		progress_end();
+		return;
+	}
+	if (problem.error == ENOSPC || problem.error == EDQUOT || problem.error == EFBIG)
+		die("%s; the unpacked trace needs %s: set TMPDIR to a directory with that much room", problem.text,
+		    size_text(raw_bytes(&r->meta.list)));
+	die("%s", problem.text);
+}
+
+/* ---- which image ------------------------------------------------------------------------- */
+
+/* How an image began; false if its stream is empty. */
+static bool start_of(const struct meta *meta, unsigned image, struct start_info *info)
+{
+	struct trace_problem problem;
+	struct trace_reader reader;
+	const struct entry *e;
+	bool found = false;
+
+	if (trace_reader_open(&reader, meta->dir, image, 0, &problem))
+		return false;
+	if (trace_read(&reader, &e, &problem) == 1 && e->kind == ENTRY_START) {
+		memcpy(info, trace_next_block(e, NULL) + 1, sizeof *info);
+		found = true;
+	}
+	trace_reader_close(&reader);
+	return found;
+}
+
+/* A process may have had several images. The first that began by exec can be started by itself;
+   the exec that ends it leads to the next. */
+static long image_of_pid(const struct meta *meta, long pid)
+{
+	const struct trace_list *list = &meta->list;
+	struct start_info info;
+	long found = -1;
+
+	for (size_t i = 0; i < list->nstreams; i++) {
+		if (list->streams[i].slot || !start_of(meta, list->streams[i].image, &info) || (long)info.pid != pid)
+			continue;
+		if (!info.forked)
+			return list->streams[i].image;
+		if (found < 0)
+			found = list->streams[i].image;
+	}
+	if (found < 0)
+		die("no process of this recording had the id %ld; `heddle stat` lists them", pid);
+	return found;
+}
+
+static bool has_image(const struct trace_list *list, long image)
+{
+	for (size_t i = 0; i < list->nstreams; i++)
+		if (list->streams[i].image == image && !list->streams[i].slot)
+			return true;
+	return false;
+}
+
+static void choose_image(struct replay *r)
+{
+	if (r->pid >= 0 && r->image >= 0)
+		usage("--pid and --image exclude each other");
+	if (r->pid >= 0)
+		r->image = image_of_pid(&r->meta, r->pid);
+	if (r->image < 0)
+		r->image = 0;
+	if (!has_image(&r->meta.list, r->image)) {
+		if (r->image)
+			die("this recording has no image %ld; `heddle stat` lists them", r->image);
+		die("%s is empty: its recording ended before the program's first event", r->meta.dir);
+	}
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+static void start(struct replay *r)
+{
+	struct control *c;
+	char image[24];
+
+	tree_prepare(&r->tree, work_dir, MODE_REPLAY);
+	c = r->tree.control;
+	snprintf(c->trace, sizeof c->trace, "%s", r->meta.dir);
+	c->patch = r->meta.patch;
+	c->checksum = r->meta.checksum;
+	c->quiet = r->quiet;
+	c->repeat = (uint32_t)r->repeat;
+	c->root_status = r->image ? STATUS_UNKNOWN : r->meta.status;
+	snprintf(image, sizeof image, "%ld", r->image);
+	tree_start(&r->tree, (char *[]){ c->loader, r->tree.control_path, image, NULL });
+}
+
+/* Returns the signal that ended the replay from outside, or 0. */
+static int run(struct replay *r)
+{
+	int ended_by = 0;
+	siginfo_t info;
+
+	while (tree_reap(&r->tree)) {
+		if (ended_by || __atomic_load_n(&r->tree.control->stop, __ATOMIC_ACQUIRE))
+			tree_kill();
+		int sig = tree_signal(&r->tree, &info, 50);
+		if (sig && sig != SIGCHLD && sig != SIGUSR1 && sig != SIGUSR2)
+			ended_by = sig;
+	}
+	return ended_by;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static int report_repeats(struct replay *r)
+{
+	const struct control *c = r->tree.control;
+	bool all = c->runs_exact == (uint32_t)r->repeat;
+
+	if (c->stop != STOP_NONE && c->stop != STOP_ENDED)
+		tree_print_stop(c);
+	note("%u of %ld replays exact", c->runs_exact, r->repeat);
+	if (c->stop == STOP_CANNOT)
+		return EXIT_CANNOT;
+	if (!all)
+		return EXIT_DIVERGED;
+	if (c->stop == STOP_ENDED)
+		return 0;
+	exit_like(&r->tree, c->root_status == STATUS_UNKNOWN ? r->tree.root_status : (int)c->root_status);
+}
+
+static int report(struct replay *r)
+{
+	const struct control *c = r->tree.control;
+
+	if (r->repeat > 1)
+		return report_repeats(r);
+	if (c->stop != STOP_NONE)
+		tree_print_stop(c);
+	switch (c->stop) {
+	case STOP_NONE: exit_like(&r->tree, r->tree.root_status);
+	case STOP_DIVERGED: return EXIT_DIVERGED;
+	case STOP_ENDED: return 0;
+	default: return EXIT_CANNOT;
+	}
+}
+
+static int run_replay(int argc, char **argv)
+{
+	static struct replay r = { .repeat = 1, .pid = -1, .image = -1 };
+	const struct option_row options[] = {
+		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "pid", 0, OPTION_NUMBER, &r.pid },
+		{ "image", 0, OPTION_NUMBER, &r.image },
+		OPTIONS_END,
+	};
+
+	argc = read_options(argc, argv, options, false);
+	if (argc > 1)
+		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
+	if (r.repeat < 1 || r.repeat > INT_MAX)
+		usage("--repeat wants a number from 1 on");
+	open_trace(&r.meta, argv[0]);
+	meta_need_same_machine(&r.meta);
+	catch_signals();
+	make_work_dir();
+	unpack(&r);
+	choose_image(&r);
+	end_if_interrupted();
+	start(&r);
+	int ended_by = run(&r);
+	remove_work_dir();
+	if (ended_by)
+		exit_like(&r.tree, ended_by); /* a wait status that is a signal's number means just that */
+	return report(&r);
+}
+
+const struct command command_replay = { "replay", run_replay, "run a recorded program again, exactly", help };

@@ -1,0 +1,84 @@
+/*
+ * heddle rm: removes traces. Asks nothing, and removes nothing that is not a trace.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "meta.h"
+
+static const char help[] =
+	"usage: heddle rm TRACE...\n"
+	"       heddle rm --all\n"
+	"\n"
+	"Removes traces, by name or directory, or all that `heddle ls` lists. Refuses a directory that\n"
+	"is not a trace, and a trace that is being recorded.\n";
+
+/* After the latest is gone, `latest` would lead nowhere. */
+static void drop_dangling_latest(void)
+{
+	char link[PATH_ROOM + 16];
+	struct stat st;
+
+	snprintf(link, sizeof link, "%s/latest", home_directory());
+	if (!lstat(link, &st) && S_ISLNK(st.st_mode) && stat(link, &st))
+		unlink(link);
+}
+
+static void remove_trace(const char *path)
+{
+	unsigned pid = 0;
+
+	if (recording_now(path, &pid) == BEING_RECORDED)
+		die("%s is being recorded by heddle (process %u); end that first", path, pid);
+	if (remove_all(path))
+		die("%s: cannot be removed: %s", path, strerror(errno));
+}
+
+/* Traces that are being recorded stay, as do strangers. */
+static void remove_every(void)
+{
+	const char *home = home_directory();
+	DIR *dir = opendir(home);
+	struct dirent *item;
+	char path[PATH_ROOM + 300];
+	struct stat st;
+	unsigned pid;
+
+	if (!dir && errno != ENOENT)
+		die("%s: %s", home, strerror(errno));
+	while (dir && (item = readdir(dir))) {
+		snprintf(path, sizeof path, "%s/%s", home, item->d_name);
+		if (*item->d_name == '.' || lstat(path, &st) || !S_ISDIR(st.st_mode) || !is_trace(path))
+			continue;
+		if (recording_now(path, &pid) == BEING_RECORDED)
+			warn("%s is being recorded by heddle (process %u): kept", path, pid);
+		else
+			remove_trace(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int run_rm(int argc, char **argv)
+{
+	bool all = false;
+	const struct option_row options[] = { { "all", 0, OPTION_FLAG, &all }, OPTIONS_END };
+	char path[PATH_ROOM];
+
+	argc = read_options(argc, argv, options, false);
+	if (all == (argc > 0))
+		usage("name the traces to remove, or --all");
+	if (all)
+		remove_every();
+	for (int i = 0; i < argc; i++) {
+		home_find_trace(argv[i], path);
+		remove_trace(path);
+	}
+	drop_dangling_latest();
+	return 0;
+}
+
+const struct command command_rm = { "rm", run_rm, "remove traces", help };

@@ -1,0 +1,292 @@
+/*
+ * aarch64: the only instructions of ours that enter the kernel, the way from a
+ * system call site into dispatch() and back, and the loader's first instruction.
+ *
+ * Offsets into struct thread (checked by offsets.c): regs at 0, then stack,
+ * resume, held.
+ */
+#define T_X29	 232
+#define T_SP	 248
+#define T_PC	 256
+#define T_FLAGS	 264
+#define T_STACK	 272
+#define T_RESUME 280
+
+	.section .text.gate, "ax"
+	.globl gate, gate_wait, gate_window, gate_svc, gate_held
+	.globl gate_sigreturn, gate_vfork, gate_restorer
+
+/* long gate(nr, a..f) */
+gate:
+	mov x8, x0
+	mov x0, x1
+	mov x1, x2
+	mov x2, x3
+	mov x3, x4
+	mov x4, x5
+	mov x5, x6
+	svc #0
+	ret
+
+/*
+ * long gate_wait(held, nr, args). A signal between gate_window and gate_svc
+ * (the svc not yet executed, or about to be restarted by the kernel) makes the
+ * handler continue at gate_held instead.
+ */
+gate_wait:
+	mov x9, x0
+	mov x8, x1
+	mov x10, x2
+	ldp x0, x1, [x10]
+	ldp x2, x3, [x10, #16]
+	ldp x4, x5, [x10, #32]
+gate_window:
+	ldr w11, [x9]
+	cbnz w11, gate_held
+gate_svc:
+	svc #0
+	ret
+gate_held:
+	mov x0, #-512
+	ret
+
+/* gate_sigreturn(frame): continue as the frame says */
+gate_sigreturn:
+	mov sp, x0
+gate_restorer:
+	mov x8, #139
+	svc #0
+	brk #1
+
+/* long gate_vfork(flags, stack, ptid, tls, ctid, thread): the child calls vfork_child(thread) */
+gate_vfork:
+	mov x9, x5
+	mov x8, #220
+	svc #0
+	cbz x0, 1f
+	ret
+1:	mov x0, x9
+	mov x29, #0
+	bl vfork_child
+	brk #1
+
+	.text
+/*
+ * Reached from a stub, which has pushed x29, x30, x0, x1 on the program's stack
+ * (32 bytes below its sp: the same bytes at record and replay). x30 points into
+ * the stub; the site's address lies 16 bytes further on.
+ */
+	.globl syscall_entry
+syscall_entry:
+	adrp x29, main_thread
+	add x29, x29, :lo12:main_thread
+	stp x2, x3, [x29, #16]
+	stp x4, x5, [x29, #32]
+	stp x6, x7, [x29, #48]
+	stp x8, x9, [x29, #64]
+	stp x10, x11, [x29, #80]
+	stp x12, x13, [x29, #96]
+	stp x14, x15, [x29, #112]
+	stp x16, x17, [x29, #128]
+	stp x18, x19, [x29, #144]
+	stp x20, x21, [x29, #160]
+	stp x22, x23, [x29, #176]
+	stp x24, x25, [x29, #192]
+	stp x26, x27, [x29, #208]
+	str x28, [x29, #224]
+	ldp x0, x1, [sp, #16]
+	stp x0, x1, [x29]
+	ldp x0, x1, [sp]
+	stp x0, x1, [x29, #T_X29]
+	add x0, sp, #32
+	str x0, [x29, #T_SP]
+	ldr x0, [x30, #16]
+	mrs x1, nzcv
+	stp x0, x1, [x29, #T_PC]
+	ldr x1, [x29, #T_STACK]
+	str x30, [x29, #T_RESUME]
+	mov sp, x1
+	mov x0, x29
+	mov x19, x29
+	mov x29, #0
+	bl dispatch
+	mov x0, x19
+/* resume_program(thread): registers from thread->regs, through the stub */
+	.globl resume_program
+resume_program:
+	mov x29, x0
+	ldr x0, [x29, #T_FLAGS]
+	msr nzcv, x0
+	ldr x0, [x29, #T_SP]
+	sub sp, x0, #32
+	ldp x2, x3, [x29, #16]
+	ldp x4, x5, [x29, #32]
+	ldp x6, x7, [x29, #48]
+	ldp x8, x9, [x29, #64]
+	ldp x10, x11, [x29, #80]
+	ldp x12, x13, [x29, #96]
+	ldp x14, x15, [x29, #112]
+	ldp x16, x17, [x29, #128]
+	ldp x18, x19, [x29, #144]
+	ldp x20, x21, [x29, #160]
+	ldp x22, x23, [x29, #176]
+	ldp x24, x25, [x29, #192]
+	ldp x26, x27, [x29, #208]
+	ldr x28, [x29, #224]
+	ldr x30, [x29, #T_RESUME]
+	ldp x0, x1, [x29]
+	/* x29 and x30: the stub takes them from the program's stack */
+	ret
+
+/* enter_handler(pc, sp, a0, a1, a2, lr, fp): the program's signal handler begins */
+	.globl enter_handler
+enter_handler:
+	mov x16, x0
+	mov sp, x1
+	mov x0, x2
+	mov x1, x3
+	mov x2, x4
+	mov x30, x5
+	mov x29, x6
+	b clear_and_jump
+
+/* enter_program(pc, sp, x0): nothing of ours is left in the registers */
+	.globl enter_program
+enter_program:
+	mov x16, x0
+	mov sp, x1
+	mov x0, x2
+	mov x1, #0
+	mov x2, #0
+	mov x29, #0
+	mov x30, #0
+clear_and_jump:
+	mov x3, #0
+	mov x4, #0
+	mov x5, #0
+	mov x6, #0
+	mov x7, #0
+	mov x8, #0
+	mov x9, #0
+	mov x10, #0
+	mov x11, #0
+	mov x12, #0
+	mov x13, #0
+	mov x14, #0
+	mov x15, #0
+	mov x17, #0
+	mov x18, #0
+	mov x19, #0
+	mov x20, #0
+	mov x21, #0
+	mov x22, #0
+	mov x23, #0
+	mov x24, #0
+	mov x25, #0
+	mov x26, #0
+	mov x27, #0
+	mov x28, #0
+	msr nzcv, xzr
+	br x16
+
+/* run_on_stack(stack, function, argument) */
+	.globl run_on_stack
+run_on_stack:
+	mov sp, x0
+	mov x0, x2
+	mov x29, #0
+	mov x30, #0
+	br x1
+
+/*
+ * Where ld.so jumps instead of the program's entry: tidy what only ld.so was
+ * to see. x0 (the function to run at exit) and sp are the program's.
+ */
+	.globl program_entry
+program_entry:
+	adrp x19, main_thread
+	add x19, x19, :lo12:main_thread
+	mov x20, x0
+	mov x21, sp
+	ldr x1, [x19, #T_STACK]
+	mov sp, x1
+	mov x0, x21
+	bl program_started	/* returns the program's own entry */
+	mov x1, x21
+	mov x2, x20
+	b enter_program
+
+/* long user_copy(to, from, n); faults between user_begin and user_end continue at user_fault */
+	.globl user_copy, user_probe, user_begin, user_end, user_fault
+user_begin:
+user_copy:
+	subs x2, x2, #32
+	b.lo 2f
+1:	ldp x3, x4, [x1]
+	ldp x5, x6, [x1, #16]
+	add x1, x1, #32
+	stp x3, x4, [x0]
+	stp x5, x6, [x0, #16]
+	add x0, x0, #32
+	subs x2, x2, #32
+	b.hs 1b
+2:	adds x2, x2, #32
+	b.eq 4f
+3:	ldrb w3, [x1], #1
+	strb w3, [x0], #1
+	subs x2, x2, #1
+	b.ne 3b
+4:	mov x0, #0
+	ret
+
+/* long user_probe(p, n) */
+user_probe:
+	cbz x1, 6f
+	add x1, x0, x1
+	sub x1, x1, #1
+	and x2, x1, #~4095
+5:	ldrb w3, [x0]
+	and x0, x0, #~4095
+	add x0, x0, #4096
+	cmp x0, x2
+	b.ls 5b
+6:	mov x0, #0
+	ret
+user_end:
+user_fault:
+	mov x0, #-14
+	ret
+
+/* save_fp(struct fpsimd_context body: fpsr, fpcr, v0..v31) */
+	.globl save_fp
+save_fp:
+	mrs x1, fpsr
+	mrs x2, fpcr
+	stp w1, w2, [x0]
+	add x0, x0, #8
+	stp q0, q1, [x0, #0]
+	stp q2, q3, [x0, #32]
+	stp q4, q5, [x0, #64]
+	stp q6, q7, [x0, #96]
+	stp q8, q9, [x0, #128]
+	stp q10, q11, [x0, #160]
+	stp q12, q13, [x0, #192]
+	stp q14, q15, [x0, #224]
+	stp q16, q17, [x0, #256]
+	stp q18, q19, [x0, #288]
+	stp q20, q21, [x0, #320]
+	stp q22, q23, [x0, #352]
+	stp q24, q25, [x0, #384]
+	stp q26, q27, [x0, #416]
+	stp q28, q29, [x0, #448]
+	stp q30, q31, [x0, #480]
+	ret
+
+	.globl _start
+_start:
+	mov x29, #0
+	mov x30, #0
+	mov x0, sp
+	b loader_start
+
+	.section .note.GNU-stack, "", %progbits

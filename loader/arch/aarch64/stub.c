@@ -1,0 +1,74 @@
+/* aarch64: the stub of a system call site, and the branch that leads there. */
+#include "loader/arch/arch.h"
+#include "runtime/base/base.h"
+#include "runtime/runtime.h"
+
+_Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, sp) == 248 && offsetof(struct regs, pc) == 256 &&
+		       offsetof(struct regs, flags) == 264 && offsetof(struct thread, stack) == 272 &&
+		       offsetof(struct thread, resume) == 280,
+	       "entry.S knows these");
+
+const uint64_t stub_reach = 120ul << 20; /* a branch reaches 128 MiB */
+
+enum {
+	SVC_0 = 0xd4000001,
+	BRANCH = 0x14000000, /* | distance / 4 */
+};
+
+static uint32_t branch(uint64_t from, uint64_t to)
+{
+	return BRANCH | ((uint32_t)((int64_t)(to - from) >> 2) & 0x3ffffff);
+}
+
+/*
+ *  0  stp x29, x30, [sp, #-32]!
+ *  4  stp x0, x1, [sp, #16]
+ *  8  ldr x30, entry
+ * 12  blr x30
+ * 16  ldp x29, x30, [sp], #32
+ * 20  b site + 4
+ * 24  entry: .quad syscall_entry
+ * 32  .quad site               syscall_entry finds it at x30 + 16
+ */
+void stub_write(uint8_t *at, uint64_t site)
+{
+	uint32_t *code = (uint32_t *)at;
+	code[0] = 0xa9be7bfd;
+	code[1] = 0xa90107e0;
+	code[2] = 0x5800009e;
+	code[3] = 0xd63f03c0;
+	code[4] = 0xa8c27bfd;
+	code[5] = branch((uint64_t)at + 20, site + 4);
+	uint64_t entry = (uint64_t)syscall_entry;
+	memcpy(at + 24, &entry, 8);
+	memcpy(at + 32, &site, 8);
+	flush_code(at, STUB_SIZE);
+}
+
+unsigned stub_patch(uint8_t *stub, uint64_t site, uint8_t bytes[16], uint64_t *where)
+{
+	uint32_t there, jump = branch(site, (uint64_t)stub);
+	if (user_copy(&there, (void *)site, 4) || there != SVC_0)
+		return 0;
+	memcpy(bytes, &jump, 4);
+	*where = site;
+	return 4;
+}
+
+void stub_push_frame(const struct regs *r, uint64_t sp)
+{
+	const uint64_t frame[4] = { r->x[29], r->x[30], r->x[0], r->x[1] };
+	user_copy((void *)(sp - 32), frame, sizeof frame);
+}
+
+void flush_code(void *from, size_t n)
+{
+	/* 16 bytes is the smallest line the architecture allows */
+	uint64_t begin = (uint64_t)from & ~15ul, end = (uint64_t)from + n;
+	for (uint64_t p = begin; p < end; p += 16)
+		__asm__ volatile("dc cvau, %0" ::"r"(p) : "memory");
+	__asm__ volatile("dsb ish" ::: "memory");
+	for (uint64_t p = begin; p < end; p += 16)
+		__asm__ volatile("ic ivau, %0" ::"r"(p) : "memory");
+	__asm__ volatile("dsb ish\n\tisb" ::: "memory");
+}

@@ -1,0 +1,88 @@
+/*
+ * What each machine must offer to the loader and the runtime, beside entry.S:
+ * stubs, contexts of signal handlers, signal frames. arch/<machine>/ has the
+ * same file names on both machines.
+ */
+#ifndef ARCH_H
+#define ARCH_H
+#include "loader/arch/regs.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct thread;
+struct alt_stack;
+
+/* ---- entry.S --------------------------------------------------------------- */
+
+extern char gate_begin[], gate_end[]; /* the only place that may enter the kernel */
+extern char gate_window[], gate_svc[], gate_held[], gate_restorer[];
+extern char user_begin[], user_end[], user_fault[];
+extern char image_text_end[], image_data[], image_file_end[], image_end[]; /* loader.lds */
+void syscall_entry(void);
+void program_entry(void);
+_Noreturn void resume_program(struct thread *t);
+_Noreturn void enter_program(uint64_t pc, uint64_t sp, uint64_t arg);
+_Noreturn void enter_handler(uint64_t pc, uint64_t sp, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t lr, uint64_t fp);
+_Noreturn void run_on_stack(uint64_t stack, void (*function)(void *), void *argument);
+_Noreturn void gate_sigreturn(void *frame);
+long gate_vfork(uint64_t flags, uint64_t stack, uint64_t ptid, uint64_t tls, uint64_t ctid, struct thread *t);
+
+/* ---- stub.c ------------------------------------------------------------------- */
+
+#define STUB_SIZE 64
+/* Farthest distance between a site and its stub; 0: any. */
+extern const uint64_t stub_reach;
+/* Writes the stub of the site at `at`. */
+void stub_write(uint8_t *at, uint64_t site);
+/*
+ * How to make the site branch to its stub: fills `bytes` to be written at
+ * *where; returns their number, or 0 if this site must keep trapping. May
+ * extend the stub with instructions that the branch overwrites.
+ */
+unsigned stub_patch(uint8_t *stub, uint64_t site, uint8_t bytes[16], uint64_t *where);
+/* Puts below `sp` what the stub takes from there on the way back, for a call that returns on another
+   stack, or whose stack somebody used meanwhile. */
+void stub_push_frame(const struct regs *r, uint64_t sp);
+void flush_code(void *from, size_t n);
+
+/* ---- context.c: what our signal handlers get from the kernel ------------------------ */
+
+uint64_t context_pc(const void *uc);
+void context_set_pc(void *uc, uint64_t pc);
+uint64_t *context_mask(void *uc);
+void context_regs(const void *uc, struct regs *r);
+/* If the instruction at pc reads the cycle counter: gives it `value` and steps over it. */
+bool context_is_counter(const void *uc);
+void context_give_counter(void *uc, uint64_t value);
+uint64_t read_counter(void);
+
+/* ---- frame.c: the frames that the program's handlers see ------------------------------ */
+
+struct handler_frame {
+	uint64_t sp, info, context, fp, lr; /* for enter_handler() */
+};
+/*
+ * Writes a frame below `sp` in the program's memory: it continues with `r`
+ * (r->pc is the next instruction), `mask` and `alt`. Vector registers are those
+ * of `uc` if given, else the ones live now. Returns false if there is no stack.
+ */
+bool frame_build(struct handler_frame *f, uint64_t sp, const struct regs *r, const void *siginfo, uint64_t mask,
+		 const struct alt_stack *alt, const void *uc, uint64_t restorer);
+/* Makes the handler begin when our own handler, which got `uc`, returns. */
+void context_enter_handler(void *uc, const struct handler_frame *f, int sig, uint64_t pc);
+/*
+ * The program returns from a handler: copies the frame at its sp to `to` (at
+ * least FRAME_ROOM bytes), takes out its mask and alternate stack, and puts in
+ * the ones the kernel shall have. Returns the argument for gate_sigreturn(), or
+ * 0 if there is no frame.
+ */
+#define FRAME_ROOM 16384
+void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, uint64_t kernel_mask,
+		   const struct alt_stack *kernel_alt);
+
+/* ---- machine.c ------------------------------------------------------------------------- */
+
+/* The bits of AT_HWCAP2 that name instructions with random results are taken out. */
+uint64_t hide_random(uint64_t hwcap2);
+#endif

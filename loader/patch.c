@@ -1,0 +1,131 @@
+/*
+ * Every system call site gets a stub of its own, in reach of a branch. The first
+ * call traps (seccomp raises SIGSYS), writes the stub, and replaces the system
+ * call instruction by a branch to it; from then on the site costs a branch. A
+ * site that cannot be patched keeps trapping and continues in its stub each time.
+ *
+ * Pools of stubs lie at places that mmap_place() leaves free, found from the
+ * site's address alone: so they are the same at record and replay.
+ */
+#include "loader/patch.h"
+#include "loader/arch/arch.h"
+#include "runtime/runtime.h"
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+
+#define POOLS 256
+#define SITES 16384 /* a power of two */
+
+struct pool {
+	uint64_t base;
+	uint32_t used;
+};
+struct site {
+	uint64_t address, stub;
+};
+
+static struct pool pools[POOLS];
+static unsigned pool_count;
+static struct site sites[SITES];
+static unsigned site_count;
+
+static bool in_reach(uint64_t pool, uint64_t site)
+{
+	uint64_t distance = pool > site ? pool - site : site - pool;
+	return !stub_reach || distance < stub_reach;
+}
+
+static bool add_pool(uint64_t base)
+{
+	if (pool_count == POOLS || !base || base >= MAP_OURS_BASE)
+		return false;
+	long r = SYS6(__NR_mmap, base, MAP_POOL_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (r != (long)base)
+		return false;
+	pools[pool_count++] = (struct pool){ .base = base };
+	return true;
+}
+
+/* The kept-free place in the site's own 64 MiB block, else in a neighbour's. */
+static bool add_pool_near(uint64_t site)
+{
+	uint64_t own = ALIGN_DOWN(site, MAP_POOL_EVERY) + MAP_POOL_EVERY - MAP_POOL_SIZE;
+	for (int step = 0; step <= 2; step++) {
+		if (in_reach(own + step * MAP_POOL_EVERY, site) && add_pool(own + step * MAP_POOL_EVERY))
+			return true;
+		if (step && own > step * MAP_POOL_EVERY && in_reach(own - step * MAP_POOL_EVERY, site) &&
+		    add_pool(own - step * MAP_POOL_EVERY))
+			return true;
+	}
+	/* a program that covers those places: anywhere in reach */
+	for (uint64_t d = MAP_POOL_SIZE; d < stub_reach; d += 16 * MAP_POOL_SIZE)
+		if (add_pool(ALIGN_DOWN(site, MAP_POOL_SIZE) + d) || (site > d && add_pool(ALIGN_DOWN(site - d, MAP_POOL_SIZE))))
+			return true;
+	return false;
+}
+
+static uint64_t new_stub(uint64_t site)
+{
+	for (int again = 0; again < 2; again++) {
+		for (unsigned i = 0; i < pool_count; i++) {
+			struct pool *p = &pools[i];
+			if (in_reach(p->base, site) && p->used + STUB_SIZE <= MAP_POOL_SIZE) {
+				p->used += STUB_SIZE;
+				return p->base + p->used - STUB_SIZE;
+			}
+		}
+		if (!add_pool_near(site))
+			break;
+	}
+	cannot("no room for a stub near the system call at %x", site);
+}
+
+static struct site *find_site(uint64_t address)
+{
+	uint64_t h = address >> 1;
+	h = (h ^ h >> 14) & (SITES - 1);
+	while (sites[h].address && sites[h].address != address)
+		h = (h + 1) & (SITES - 1);
+	return &sites[h];
+}
+
+/* Through /proc/self/mem, which writes to code without making it writable for the program. */
+static void write_code(uint64_t where, const uint8_t *bytes, unsigned n)
+{
+	long fd = file_open("/proc/self/mem", O_RDWR, 0);
+	if (fd < 0)
+		return; /* it keeps trapping */
+	SYS4(__NR_pwrite64, fd, bytes, n, where);
+	file_close(fd);
+	flush_code((void *)where, n);
+}
+
+void patch_site(void *uc)
+{
+	uint64_t address = context_pc(uc) - SYSCALL_SIZE;
+	struct site *s = find_site(address);
+	if (!s->address) {
+		if (++site_count > SITES / 2)
+			cannot("the program has more than %d system call sites", (long)(SITES / 2));
+		s->stub = new_stub(address);
+		stub_write((uint8_t *)s->stub, address);
+		s->address = address;
+	}
+	if (control->patch) {
+		uint8_t bytes[16];
+		uint64_t where;
+		unsigned n = stub_patch((uint8_t *)s->stub, address, bytes, &where);
+		if (n)
+			write_code(where, bytes, n);
+	}
+	context_set_pc(uc, s->stub);
+}
+
+bool patch_is_stub(uint64_t pc)
+{
+	for (unsigned i = 0; i < pool_count; i++)
+		if (pc >= pools[i].base && pc < pools[i].base + MAP_POOL_SIZE)
+			return true;
+	return false;
+}

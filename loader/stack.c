@@ -1,0 +1,201 @@
+/*
+ * The program's first stack: strings, auxiliary vector, environment, arguments,
+ * at a fixed address, and what the kernel is told about it.
+ *
+ * ld.so alone is to see LD_BIND_NOW (who resolves a symbol first would vary) and
+ * a false entry point, which leads to program_started(): that takes both away
+ * before the program's own first instruction.
+ */
+#include "loader/loader.h"
+#include "loader/arch/arch.h"
+#include <linux/auxvec.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+
+#ifndef AT_HWCAP3
+#define AT_HWCAP3 29
+#define AT_HWCAP4 30
+#endif
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+#define FIRST_STACK (256ul << 10) /* grows by itself, up to the stack limit */
+
+static const char bind_now[] = "LD_BIND_NOW=1";
+
+static struct {
+	uint64_t arg_start, arg_end, env_start, env_end;
+	uint64_t *auxv;
+	unsigned auxv_words;
+	uint64_t entry;	     /* the program's own */
+	uint64_t *entry_aux; /* where ld.so found the false one, or 0 */
+	uint64_t *bind_env;  /* where LD_BIND_NOW stands in the environment, or 0 */
+	uint64_t sp;
+} built;
+
+static uint64_t push(uint64_t *top, const void *data, size_t n)
+{
+	*top -= n;
+	memcpy((void *)*top, data, n);
+	return *top;
+}
+
+static uint64_t push_string(uint64_t *top, const char *s)
+{
+	return push(top, s, strlen(s) + 1);
+}
+
+static bool has_bind_now(const struct stack_strings *s)
+{
+	for (uint64_t i = 0; i < s->envc; i++)
+		if (!strncmp(s->envp[i], bind_now, sizeof bind_now - 2))
+			return true;
+	return false;
+}
+
+static void map_stack(uint64_t strings)
+{
+	uint64_t size = ALIGN_UP(FIRST_STACK + strings, page_size);
+	long r = SYS6(__NR_mmap, MAP_STACK_TOP - size, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK, -1, 0);
+	if (is_error(r))
+		cannot("no memory for the program's stack: error %d", -r);
+}
+
+static uint64_t strings_size(const struct stack_strings *s)
+{
+	uint64_t n = 0;
+	for (uint64_t i = 0; i < s->argc; i++)
+		n += strlen(s->argv[i]) + 9;
+	for (uint64_t i = 0; i < s->envc; i++)
+		n += strlen(s->envp[i]) + 9;
+	return n;
+}
+
+static unsigned fill_auxv(uint64_t *aux, const struct start_info *info, const struct elf_image *program, uint64_t interpreter_base,
+			  uint64_t execfn, uint64_t platform, uint64_t random)
+{
+	const uint64_t table[][2] = {
+		{ AT_MINSIGSTKSZ, info->minsigstksz },
+		{ AT_HWCAP, info->hwcap },
+		{ AT_PAGESZ, info->pagesz },
+		{ AT_CLKTCK, info->clktck },
+		{ AT_PHDR, program->phdr },
+		{ AT_PHENT, 56 },
+		{ AT_PHNUM, program->phnum },
+		{ AT_BASE, interpreter_base },
+		{ AT_FLAGS, 0 },
+		{ AT_ENTRY, interpreter_base ? (uint64_t)program_entry : program->entry },
+		{ AT_UID, info->uid },
+		{ AT_EUID, info->euid },
+		{ AT_GID, info->gid },
+		{ AT_EGID, info->egid },
+		{ AT_SECURE, info->secure },
+		{ AT_RANDOM, random },
+		{ AT_HWCAP2, info->hwcap2 },
+		{ AT_HWCAP3, info->hwcap3 },
+		{ AT_HWCAP4, info->hwcap4 },
+		{ AT_EXECFN, execfn },
+		{ AT_PLATFORM, platform },
+		{ AT_NULL, 0 },
+	};
+	memcpy(aux, table, sizeof table);
+	for (unsigned i = 0; i < COUNT(table); i++)
+		if (aux[2 * i] == AT_ENTRY && interpreter_base)
+			built.entry_aux = &aux[2 * i + 1];
+	return 2 * COUNT(table);
+}
+
+uint64_t stack_build(const struct start_info *info, const struct stack_strings *s, const struct elf_image *program,
+		     uint64_t interpreter_base)
+{
+	map_stack(strings_size(s));
+	uint64_t top = MAP_STACK_TOP - 8; /* the kernel, too, ends with a word of zeros */
+	uint64_t execfn = push_string(&top, s->path);
+	built.env_end = top;
+	uint64_t env_bytes = 0, arg_bytes = 0;
+	for (uint64_t i = 0; i < s->envc; i++)
+		env_bytes += strlen(s->envp[i]) + 1;
+	for (uint64_t i = 0; i < s->argc; i++)
+		arg_bytes += strlen(s->argv[i]) + 1;
+	built.env_start = built.arg_end = top - env_bytes;
+	built.arg_start = built.arg_end - arg_bytes;
+	top = built.arg_start;
+	uint64_t platform = push_string(&top, s->platform);
+	uint64_t random = push(&top, s->random, 16);
+	bool bind = interpreter_base && !has_bind_now(s);
+	uint64_t bind_at = bind ? push_string(&top, bind_now) : 0;
+	uint64_t words = 1 + s->argc + 1 + s->envc + bind + 1 + 64;
+	uint64_t *v = (uint64_t *)ALIGN_DOWN(top - words * 8, 16);
+	built.sp = (uint64_t)v;
+	*v++ = s->argc;
+	uint64_t at = built.arg_start;
+	for (uint64_t i = 0; i < s->argc; i++) {
+		size_t n = strlen(s->argv[i]) + 1;
+		memcpy((void *)at, s->argv[i], n);
+		*v++ = at;
+		at += n;
+	}
+	*v++ = 0;
+	for (uint64_t i = 0; i < s->envc; i++) {
+		size_t n = strlen(s->envp[i]) + 1;
+		memcpy((void *)at, s->envp[i], n);
+		*v++ = at;
+		at += n;
+	}
+	built.bind_env = bind ? v : 0;
+	if (bind)
+		*v++ = bind_at;
+	*v++ = 0;
+	built.entry = program->entry;
+	built.auxv = v;
+	built.auxv_words = fill_auxv(v, info, program, interpreter_base, execfn, platform, random);
+	return built.sp;
+}
+
+/* Called from program_entry, after ld.so and before the program: see the top. */
+uint64_t program_started(uint64_t *sp);
+uint64_t program_started(uint64_t *sp)
+{
+	(void)sp;
+	if (built.bind_env) {
+		memset((void *)*built.bind_env, 0, sizeof bind_now);
+		*built.bind_env = 0;
+	}
+	if (built.entry_aux)
+		*built.entry_aux = built.entry;
+	return built.entry;
+}
+
+void stack_tell_kernel(const struct elf_image *program, long exe_fd)
+{
+	uint64_t auxv[64];
+	memcpy(auxv, built.auxv, built.auxv_words * 8);
+	for (unsigned i = 0; i < built.auxv_words; i += 2)
+		if (auxv[i] == AT_ENTRY)
+			auxv[i + 1] = built.entry;
+	struct prctl_mm_map map = {
+		.start_code = program->code[0],
+		.end_code = program->code[1],
+		.start_data = program->data[0] ? program->data[0] : program->code[0],
+		.end_data = program->data[0] ? program->data[1] : program->code[1],
+		.start_brk = MAP_BRK_BASE,
+		.brk = MAP_BRK_BASE,
+		.start_stack = built.sp,
+		.arg_start = built.arg_start,
+		.arg_end = built.arg_end,
+		.env_start = built.env_start,
+		.env_end = built.env_end,
+		.auxv = (void *)auxv,
+		.auxv_size = built.auxv_words * 8,
+		.exe_fd = (uint32_t)exe_fd,
+	};
+	/* with the exe link where the kernel lets us, else without; then special_readlink() answers */
+	exe_link_set = SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0) == 0;
+	if (!exe_link_set) {
+		map.exe_fd = ~0u;
+		SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
+	}
+}

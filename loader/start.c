@@ -1,0 +1,461 @@
+/*
+ * The loader's way from its first instruction to the program's.
+ *
+ *   loader_start     on the kernel's stack: control page, stacks of our own
+ *   start_recording  from arguments, environment and files to a START entry
+ *   start_replaying  from the START entry back to the same
+ *   launch           map, tell the kernel, signals, filter, jump: the same for both
+ */
+#include "loader/loader.h"
+#include "loader/arch/arch.h"
+#include <linux/auxvec.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/wait.h>
+
+#ifndef AT_HWCAP3
+#define AT_HWCAP3 29
+#define AT_HWCAP4 30
+#endif
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#ifndef PR_SET_TSC
+#define PR_SET_TSC 26
+#endif
+
+#define INTERPRETER_ROOM (16ul << 20)
+#define SCRIPT_DEPTH	 3 /* two #! lines: each takes two of the five words before argv[0] */
+
+struct control *control;
+struct process process;
+struct thread main_thread;
+uint64_t tickets;
+uint64_t page_size = 4096;
+char program_path[PATH_ROOM];
+bool exe_link_set, replaying;
+
+struct launch {
+	struct start_info info;
+	struct stack_strings strings;
+	long program_fd, interpreter_fd;
+	const char *name; /* what ps shows */
+};
+
+/* What the kernel gave the loader. */
+static struct {
+	uint64_t argc;
+	const char *const *argv, *const *envp;
+	const uint64_t *auxv;
+} given;
+
+/* ---- the loader itself ------------------------------------------------------------ */
+
+static void map_control(const char *path)
+{
+	long fd = file_open(path, O_RDWR, 0);
+	long r = fd < 0 ? fd : SYS6(__NR_mmap, MAP_CONTROL_BASE, CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	if (is_error(r))
+		cannot("the loader is started by heddle record and heddle replay, not by hand (control file '%s': error %d)", path, -r);
+	file_close(fd);
+	struct control *c = (void *)r;
+	if (c->magic != CONTROL_MAGIC || c->version != TRACE_VERSION || c->arch != TRACE_ARCH)
+		cannot("the control file '%s' belongs to another version of Heddle", path);
+	control = c;
+	replaying = c->mode == MODE_REPLAY;
+}
+
+/* No file mapping of the loader may be left, else the kernel refuses another exe link. */
+static void become_anonymous(uint64_t from, uint64_t to, int prot)
+{
+	uint64_t n = ALIGN_UP(to - from, page_size);
+	long copy = SYS6(__NR_mmap, MAP_CLAIMS_BASE, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (is_error(copy))
+		return;
+	memcpy((void *)copy, (void *)from, n);
+	SYS3(__NR_mprotect, copy, n, prot);
+	flush_code((void *)copy, n);
+	/* replaces the pages that run this very call by equal ones */
+	SYS5(__NR_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, from);
+	flush_code((void *)from, n);
+}
+
+void thread_prepare_stacks(struct thread *t)
+{
+	/* 512 KiB for calls, 256 KiB for signal handlers above; a gap between them */
+	uint64_t base = MAP_RUNTIME_STACKS + t->slot * 0x100000;
+	for (int i = 0; i < 2; i++) {
+		long r = SYS6(__NR_mmap, base + (i ? 0x80000 : 0x10000), i ? 0x40000 : 0x60000, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		if (is_error(r))
+			cannot("no memory for the runtime's stack: error %d", -r);
+	}
+	t->stack = base + 0x70000;
+}
+
+/* Everything that is neither ours nor the program's: the kernel's stack, the vdso. */
+static void unmap_rest(void)
+{
+	static char maps[16384];
+	long fd = file_open("/proc/self/maps", O_RDONLY, 0);
+	if (fd < 0)
+		return; /* no /proc: it stays, out of the program's way */
+	size_t n = 0;
+	for (long r; n < sizeof maps - 1 && (r = SYS3(__NR_read, fd, maps + n, sizeof maps - 1 - n)) > 0;)
+		n += (size_t)r;
+	file_close(fd);
+	maps[n] = 0;
+	for (char *line = maps, *end; *line && (end = strchr(line, '\n')); line = end + 1) {
+		uint64_t at[2] = { 0, 0 };
+		char *p = line;
+		for (int i = 0; i < 2; i++, p++)
+			for (; *p != '-' && *p != ' '; p++)
+				at[i] = at[i] * 16 + (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+		if (at[0] >= MAP_PROGRAM_END && !is_ours(at[0], at[1] - at[0]) && at[1] < 1ull << 56)
+			SYS2(__NR_munmap, at[0], at[1] - at[0]);
+	}
+}
+
+static uint64_t aux(uint64_t type)
+{
+	for (const uint64_t *a = given.auxv; a[0] != AT_NULL; a += 2)
+		if (a[0] == type)
+			return a[1];
+	return 0;
+}
+
+/* ---- record --------------------------------------------------------------------------- */
+
+static uint64_t ignored_signals(void)
+{
+	uint64_t mask = 0;
+	for (int sig = 1; sig <= SIGNALS; sig++) {
+		struct kernel_action a = { 0 };
+		if (SYS4(__NR_rt_sigaction, sig, 0, &a, 8) == 0 && a.handler == 1)
+			mask |= SIGNAL_BIT(sig);
+	}
+	return mask;
+}
+
+static void fill_start_info(struct start_info *info)
+{
+	*info = (struct start_info){
+		.pid = (uint64_t)SYS0(__NR_getpid),
+		.ppid = (uint64_t)SYS0(__NR_getppid),
+		.ignored = ignored_signals(),
+		.hwcap = aux(AT_HWCAP),
+		.hwcap2 = hide_random(aux(AT_HWCAP2)),
+		.hwcap3 = aux(AT_HWCAP3),
+		.hwcap4 = aux(AT_HWCAP4),
+		.uid = aux(AT_UID),
+		.euid = aux(AT_EUID),
+		.gid = aux(AT_GID),
+		.egid = aux(AT_EGID),
+		.secure = aux(AT_SECURE),
+		.clktck = aux(AT_CLKTCK),
+		.minsigstksz = aux(AT_MINSIGSTKSZ),
+		.pagesz = page_size,
+	};
+	SYS4(__NR_rt_sigprocmask, 0, 0, &info->blocked, 8);
+	if (aux(AT_RANDOM))
+		memcpy(info->random, (void *)aux(AT_RANDOM), 16);
+	for (unsigned fd = 0; fd < 64; fd++)
+		if (shown_class(fd))
+			info->shown[shown_class(fd) - 1] |= 1ull << fd;
+}
+
+/*
+ * A script becomes its interpreter with the script as an argument, again and
+ * again if need be. Returns the open program.
+ */
+static long open_program(struct launch *l, const char **path)
+{
+	static struct elf_script scripts[SCRIPT_DEPTH];
+	for (int depth = 0;; depth++) {
+		long fd = file_open(*path, O_RDONLY, 0);
+		if (fd < 0)
+			cannot("cannot open the program %s: error %d", *path, -fd);
+		long r = elf_check(fd, &scripts[depth]);
+		if (r < 0)
+			cannot("%s is not a program that this machine can run: error %d", *path, -r);
+		if (!scripts[depth].interpreter[0])
+			return fd;
+		if (depth == SCRIPT_DEPTH - 1)
+			cannot("%s: too many #! lines lead to one another", *path);
+		file_close(fd);
+		/* argv[0] gives way to: interpreter, argument, script */
+		const char **v = (const char **)l->strings.argv;
+		*v = *path;
+		if (scripts[depth].argument[0])
+			*--v = scripts[depth].argument;
+		*--v = scripts[depth].interpreter;
+		l->strings.argc += (uint64_t)((const char **)l->strings.argv - v);
+		l->strings.argv = v;
+		*path = scripts[depth].interpreter;
+	}
+}
+
+static void log_file(struct call *c, unsigned which, long fd)
+{
+	char key[64];
+	long size = saved_file_keep(fd, key);
+	if (size < 0)
+		cannot("cannot save the program in the trace: error %d", -size);
+	entry_room(c, sizeof key);
+	call_block(c, BLOCK_FILE, which, (uint64_t)size, (uint32_t)strlen(key) + 1, key);
+}
+
+static void log_string(struct call *c, unsigned which, const char *s)
+{
+	size_t n = strlen(s);
+	entry_room(c, n);
+	call_block(c, BLOCK_STRING, which, 0, (uint32_t)n, s);
+}
+
+static void log_start(const struct launch *l)
+{
+	char cwd[PATH_ROOM] = "";
+	struct call c = { .t = &main_thread };
+	SYS2(__NR_getcwd, cwd, sizeof cwd);
+	entry_begin(&c, ENTRY_START);
+	call_block(&c, BLOCK_START, 0, 0, sizeof l->info, &l->info);
+	log_file(&c, START_PROGRAM, l->program_fd);
+	if (l->interpreter_fd >= 0)
+		log_file(&c, START_INTERPRETER, l->interpreter_fd);
+	log_string(&c, START_PATH, l->strings.path);
+	log_string(&c, START_CWD, cwd);
+	log_string(&c, START_PLATFORM, l->strings.platform);
+	for (uint64_t i = 0; i < l->strings.argc; i++)
+		log_string(&c, START_ARG, l->strings.argv[i]);
+	for (uint64_t i = 0; i < l->strings.envc; i++)
+		log_string(&c, START_ENV, l->strings.envp[i]);
+	entry_finish(&c);
+}
+
+/* The interpreter's path is in the program; it is read before anything is mapped. */
+static long open_interpreter(long program_fd)
+{
+	char path[256];
+	if (elf_interpreter(program_fd, path, sizeof path) <= 0)
+		return -1;
+	long fd = file_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		cannot("cannot open the program's interpreter %s: error %d", path, -fd);
+	return fd;
+}
+
+static void close_listed(const char *list)
+{
+	while (*list) {
+		uint64_t fd = parse_number(&list);
+		if (*list++ != ':')
+			return;
+		if (parse_number(&list) == FD_CLOSE)
+			file_close((long)fd);
+		if (*list == ',')
+			list++;
+	}
+}
+
+/* argv: loader, control, image, descriptors, program, argv[0], ... */
+static void start_recording(struct launch *l)
+{
+	if (given.argc < 6)
+		cannot("the loader was started without a program");
+	const char *descriptors = given.argv[3], *path = given.argv[4];
+	shown_parse(descriptors);
+	l->name = l->strings.path = path;
+	l->strings.argc = given.argc - 5;
+	l->strings.argv = &given.argv[5];
+	while (given.envp[l->strings.envc])
+		l->strings.envc++;
+	l->strings.envp = given.envp;
+	l->strings.platform = aux(AT_PLATFORM) ? (const char *)aux(AT_PLATFORM) : "";
+	fill_start_info(&l->info);
+	l->strings.random = l->info.random;
+	process.pid = (uint32_t)l->info.pid;
+	l->program_fd = open_program(l, &path);
+	l->interpreter_fd = open_interpreter(l->program_fd);
+	TEXT(link, 64);
+	text_add(&link, "/proc/self/fd/%d", l->program_fd);
+	long n = SYS4(__NR_readlinkat, AT_FDCWD, TEXT_OF(link), program_path, sizeof program_path - 1);
+	program_path[n > 0 ? n : 0] = 0;
+	l->info.argc = l->strings.argc;
+	l->info.envc = l->strings.envc;
+	log_open(&main_thread, process.image);
+	log_start(l);
+	close_listed(descriptors);
+	__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- replay ------------------------------------------------------------------------------ */
+
+/* Strings of the START entry, with their final 0, in memory that lasts until the stack is built. */
+struct string_room {
+	char *at;
+	const char **list;
+	uint64_t count;
+};
+#define STRINGS_BASE MAP_CLAIMS_BASE
+#define STRINGS_ROOM (64ul << 20)
+
+static const char *keep_string(struct string_room *room, const struct block *b)
+{
+	char *s = room->at;
+	if (room->at + b->len + 1 > (char *)STRINGS_BASE + STRINGS_ROOM / 2 || room->count >= STRINGS_ROOM / 2 / 8)
+		cannot("the trace's START entry is damaged");
+	memcpy(s, block_data(b), b->len);
+	s[b->len] = 0;
+	room->at += b->len + 1;
+	room->list[room->count++] = s;
+	return s;
+}
+
+static void take_start_block(struct launch *l, struct string_room *room, const struct block *b)
+{
+	if (b->kind == BLOCK_START && b->len == sizeof l->info) {
+		memcpy(&l->info, block_data(b), sizeof l->info);
+	} else if (b->kind == BLOCK_FILE) {
+		long fd = saved_file_open(block_data(b));
+		*(b->arg == START_PROGRAM ? &l->program_fd : &l->interpreter_fd) = fd;
+	} else if (b->kind == BLOCK_STRING) {
+		const char *s = keep_string(room, b);
+		if (b->arg == START_PATH)
+			l->strings.path = s;
+		else if (b->arg == START_PLATFORM)
+			l->strings.platform = s;
+		if (b->arg < START_ARG)
+			room->count = 0; /* the list holds arguments and environment only */
+	}
+}
+
+static void start_replaying(struct launch *l)
+{
+	struct thread *t = &main_thread;
+	long r = SYS6(__NR_mmap, STRINGS_BASE, STRINGS_ROOM, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	if (is_error(r))
+		cannot("no memory: error %d", -r);
+	struct string_room room = { .at = (char *)STRINGS_BASE, .list = (void *)(STRINGS_BASE + STRINGS_ROOM / 2) };
+	log_open(t, process.image);
+	const struct entry *e = log_peek(t);
+	if (!e)
+		replay_ended(t);
+	l->program_fd = l->interpreter_fd = -1;
+	for (bool more = true, first = true; more; first = false) {
+		e = log_peek(t);
+		if (!e || e->kind != (first ? ENTRY_START : ENTRY_MORE))
+			cannot("the trace's START entry is damaged");
+		for (const struct block *b = entry_blocks(e); b < entry_end(e); b = block_next(b))
+			take_start_block(l, &room, b);
+		more = e->flags & ENTRY_CONTINUED;
+		log_take(t);
+	}
+	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path || !l->strings.platform)
+		cannot("the trace's START entry is damaged");
+	process.pid = (uint32_t)l->info.pid;
+	l->strings.argc = l->info.argc;
+	l->strings.envc = l->info.envc;
+	l->strings.argv = room.list;
+	l->strings.envp = room.list + l->info.argc;
+	l->strings.random = l->info.random;
+	l->name = l->strings.path;
+}
+
+/* `heddle replay --repeat`: everything is ready, and each run is a fork of this moment. */
+static void repeat_runs(void)
+{
+	for (uint32_t i = 0; i + 1 < control->repeat; i++) {
+		control->shown = 0;
+		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
+		if (pid == 0)
+			return;
+		int status = 0;
+		/* the whole tree of that run: orphans come to us */
+		for (long r; (r = SYS4(__NR_wait4, -1, &status, 0x40000000 /* __WALL */, 0)) != -ECHILD;)
+			if (r == pid && !control->stop)
+				control->runs_exact++;
+		control->runs_done++;
+		if (control->stop)
+			SYS1(__NR_exit_group, 123);
+		control->quiet = 1; /* the output has been seen */
+	}
+	control->shown = 0;
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+static void set_name(const char *path)
+{
+	const char *name = path;
+	for (const char *p = path; *p; p++)
+		if (*p == '/')
+			name = p + 1;
+	SYS5(__NR_prctl, PR_SET_NAME, name, 0, 0, 0);
+}
+
+static _Noreturn void launch(struct launch *l)
+{
+	struct elf_image program, interpreter = { 0 };
+	uint64_t interpreter_at = mmap_place(INTERPRETER_ROOM);
+	long r = elf_map(l->program_fd, MAP_PIE_BASE, &program);
+	if (!r && l->interpreter_fd >= 0)
+		r = elf_map(l->interpreter_fd, interpreter_at, &interpreter);
+	if (r < 0)
+		cannot("cannot map the program %s: error %d", l->strings.path, -r);
+	uint64_t sp = stack_build(&l->info, &l->strings, &program, interpreter.entry ? interpreter.base : 0);
+	set_name(l->name);
+	unmap_rest();
+	if (replaying)
+		SYS2(__NR_munmap, STRINGS_BASE, STRINGS_ROOM);
+	stack_tell_kernel(&program, l->program_fd);
+	file_close(l->program_fd);
+	if (l->interpreter_fd >= 0)
+		file_close(l->interpreter_fd);
+	SYS5(__NR_prctl, PR_SET_TSC, 2 /* PR_TSC_SIGSEGV */, 0, 0, 0);
+	if (!control->filtered) {
+		if ((r = filter_install()) < 0)
+			cannot("the kernel refuses a seccomp filter (error %d), without which nothing can be recorded\n"
+			       "heddle: `heddle doctor` tells more", -r);
+		control->filtered = 1;
+	}
+	if (replaying && process.image == control->root_image && control->repeat > 1)
+		repeat_runs();
+	signals_start(&l->info);
+	enter_program(interpreter.entry ? interpreter.entry : program.entry, sp, 0);
+}
+
+static void on_our_stack(void *unused)
+{
+	static struct launch l;
+	(void)unused;
+	become_anonymous(MAP_LOADER_BASE, (uint64_t)image_text_end, PROT_READ | PROT_EXEC);
+	become_anonymous((uint64_t)image_data, (uint64_t)image_file_end, PROT_READ | PROT_WRITE);
+	const char *image = given.argv[2];
+	process.image = (uint32_t)parse_number(&image);
+	l.interpreter_fd = -1;
+	if (replaying)
+		start_replaying(&l);
+	else
+		start_recording(&l);
+	launch(&l);
+}
+
+_Noreturn void loader_start(uint64_t *sp)
+{
+	given.argc = sp[0];
+	given.argv = (void *)(sp + 1);
+	given.envp = given.argv + given.argc + 1;
+	const char *const *e = given.envp;
+	while (*e)
+		e++;
+	given.auxv = (const uint64_t *)(e + 1);
+	if (aux(AT_PAGESZ))
+		page_size = aux(AT_PAGESZ);
+	if (given.argc < 3)
+		cannot("this is Heddle's loader: heddle record and heddle replay start it");
+	map_control(given.argv[1]);
+	thread_prepare_stacks(&main_thread);
+	run_on_stack(main_thread.stack, on_our_stack, 0);
+}

@@ -1,0 +1,104 @@
+/*
+ * What the runtime has instead of libc: raw system calls, memory, text.
+ *
+ * Everything of ours inside the recorded process is built on this header. The
+ * only instructions that may enter the kernel are in the gate (arch/.../entry.S);
+ * errors come back as negative numbers, as the kernel gives them.
+ */
+#ifndef BASE_H
+#define BASE_H
+#include <asm/unistd.h>
+#include <linux/errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define ALIGN_UP(n, a)	 (((uint64_t)(n) + (a)-1) & ~(uint64_t)((a)-1))
+#define ALIGN_DOWN(n, a) ((uint64_t)(n) & ~(uint64_t)((a)-1))
+#define MIN(a, b)	 ((a) < (b) ? (a) : (b))
+#define MAX(a, b)	 ((a) > (b) ? (a) : (b))
+#define COUNT(array)	 (sizeof(array) / sizeof((array)[0]))
+
+/* ---- arch/<machine>/entry.S --------------------------------------------- */
+
+long gate(long nr, long a, long b, long c, long d, long e, long f);
+
+/* As gate(), but returns GATE_HELD without entering the kernel if *held is set, also when it
+   becomes set just before the system call instruction: see on_signal(). */
+long gate_wait(const uint32_t *held, long nr, const uint64_t args[6]);
+#define GATE_HELD (-512)
+
+/* Copies between the program's memory and ours; -EFAULT instead of a crash. */
+long user_copy(void *to, const void *from, size_t n);
+/* Reads a byte of each page of [p, p+n); -EFAULT if one cannot be read. */
+long user_probe(const void *p, size_t n);
+
+#define SYS0(n)			 gate(n, 0, 0, 0, 0, 0, 0)
+#define SYS1(n, a)		 gate(n, (long)(a), 0, 0, 0, 0, 0)
+#define SYS2(n, a, b)		 gate(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS3(n, a, b, c)	 gate(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS4(n, a, b, c, d)	 gate(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYS5(n, a, b, c, d, e)	 gate(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define SYS6(n, a, b, c, d, e, f) gate(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+static inline bool is_error(long r)
+{
+	return (unsigned long)r > -4096ul;
+}
+
+/* ---- base/memory.c ------------------------------------------------------- */
+
+void *memcpy(void *to, const void *from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int byte, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+size_t strlen(const char *s);
+int strcmp(const char *a, const char *b);
+int strncmp(const char *a, const char *b, size_t n);
+char *strchr(const char *s, int c);
+
+/* ---- base/text.c --------------------------------------------------------- */
+
+/* Text that is put together without allocation; what does not fit is cut. */
+struct text {
+	char *at, *end;
+};
+
+#define TEXT(name, room) \
+	char name##_room[room]; \
+	struct text name = { name##_room, name##_room + (room) - 1 }; \
+	name##_room[0] = 0
+#define TEXT_OF(name) (name##_room)
+
+/* %s text, %d long, %u unsigned long, %x hex with 0x, %c char; nothing else. */
+void text_add(struct text *t, const char *format, ...);
+uint64_t parse_number(const char **s); /* decimal; advances *s */
+
+/* ---- base/hash.c ----------------------------------------------------------- */
+
+uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+
+/* ---- base/files.c --------------------------------------------------------- */
+
+long file_open(const char *path, int flags, int mode);
+void file_close(long fd);
+/* Reads all n bytes at offset, or as many as there are. */
+long file_read(long fd, void *to, size_t n, uint64_t offset);
+
+/* ---- base/futex.c ---------------------------------------------------------- */
+
+/* Waits until *word differs from value, a wake, or ms milliseconds (0: no limit). Shared between processes. */
+void futex_wait(uint32_t *word, uint32_t value, unsigned ms);
+void futex_wake(uint32_t *word);
+
+/* ---- base/fail.c ------------------------------------------------------------ */
+
+/* Heddle cannot go on (disk full, unknown call): stops the whole tree, exit 122. */
+_Noreturn void cannot(const char *format, ...);
+/* We are wrong. */
+_Noreturn void bug_at(const char *file, int line, const char *what);
+#define BUG(what) bug_at(__FILE__, __LINE__, what)
+#define ASSERT(cond) ((cond) ? (void)0 : BUG(#cond))
+#endif

@@ -1,0 +1,39 @@
+/* How the runtime ends when it cannot go on: one text for the user, left where heddle finds it; heddle
+   puts its name before the first line. */
+#include "runtime/runtime.h"
+#include <stdarg.h>
+
+void text_add_list(struct text *t, const char *format, va_list ap);
+
+_Noreturn void stop_tree(enum stop_kind kind, const char *message)
+{
+	uint32_t none = STOP_NONE;
+	if (!control) {
+		SYS3(__NR_write, 2, "heddle: ", 8);
+		SYS3(__NR_write, 2, message, strlen(message));
+	} else if (__atomic_compare_exchange_n(&control->stop_lock, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		/* The text is complete before `stop` tells that it is there. */
+		struct text out = { control->stop_text, control->stop_text + sizeof control->stop_text - 1 };
+		text_add(&out, "%s", message);
+		__atomic_store_n(&control->stop, kind, __ATOMIC_RELEASE);
+		futex_wake(&control->work);
+	}
+	for (;;)
+		SYS1(__NR_exit_group, kind == STOP_DIVERGED ? 123 : kind == STOP_ENDED ? 0 : 122);
+}
+
+_Noreturn void cannot(const char *format, ...)
+{
+	TEXT(message, 4096);
+	va_list ap;
+	va_start(ap, format);
+	text_add_list(&message, format, ap);
+	va_end(ap);
+	text_add(&message, "\n");
+	stop_tree(STOP_CANNOT, TEXT_OF(message));
+}
+
+_Noreturn void bug_at(const char *file, int line, const char *what)
+{
+	cannot("BUG at %s:%d: %s\nheddle: please report this with the trace directory", file, (long)line, what);
+}

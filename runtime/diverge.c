@@ -1,0 +1,59 @@
+/* What a human is told when replay leaves the recording. */
+#include "runtime/runtime.h"
+
+static const char *const kind_names[] = {
+	[ENTRY_START] = "start",	 [ENTRY_SYSCALL] = "system call",   [ENTRY_SIGNAL] = "signal",
+	[ENTRY_FAULT] = "fault",	 [ENTRY_VFORK] = "vfork",	    [ENTRY_VFORK_END] = "end of vfork",
+	[ENTRY_CHECKSUM] = "checksum",	 [ENTRY_MORE] = "more output",	    [ENTRY_COUNTER] = "cycle counter",
+};
+
+static void add_call(struct text *out, unsigned nr, const uint64_t *args, unsigned nargs)
+{
+	const struct sys_row *row = sys_find(nr);
+	if (row)
+		text_add(out, "%s(", row->name);
+	else
+		text_add(out, "system call %u(", (unsigned long)nr);
+	for (unsigned i = 0; i < nargs; i++)
+		text_add(out, args[i] < 4096 ? "%s%u" : "%s%x", i ? ", " : "", args[i]);
+	text_add(out, ")");
+}
+
+static void add_entry(struct text *out, const struct entry *e)
+{
+	if (e->kind == ENTRY_SYSCALL) {
+		add_call(out, e->nr, (const uint64_t *)(e + 1), ENTRY_ARGS(e->flags));
+		text_add(out, " = %d", e->result);
+		return;
+	}
+	text_add(out, "%s", e->kind < COUNT(kind_names) && kind_names[e->kind] ? kind_names[e->kind] : "?");
+	if (e->nr)
+		text_add(out, " %u", (unsigned long)e->nr);
+	text_add(out, " (%x)", e->result);
+}
+
+_Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)
+{
+	TEXT(message, 4096);
+	text_add(&message, "replay diverged from the recording\n"
+			   "heddle:   process %u (image %u), thread %u, event %u, at pc %x\n",
+		 (unsigned long)process.pid, (unsigned long)process.image, (unsigned long)t->slot, t->log.events, t->regs.pc);
+	text_add(&message, "heddle:   recorded: ");
+	if (recorded)
+		add_entry(&message, recorded);
+	else
+		text_add(&message, "nothing more");
+	text_add(&message, "\nheddle:   now:      %s\n", now);
+	text_add(&message, "heddle: was the program changed, or does it read something that is not recorded?\n"
+			   "heddle: see the events before with: heddle dump --image=%u %s\n",
+		 (unsigned long)process.image, control->trace);
+	stop_tree(STOP_DIVERGED, TEXT_OF(message));
+}
+
+_Noreturn void diverged_call(struct call *c, const struct entry *recorded, const char *why)
+{
+	TEXT(now, 1024);
+	add_call(&now, c->nr, c->args, sys_nargs(c->row));
+	text_add(&now, ": %s", why);
+	diverged(c->t, recorded, TEXT_OF(now));
+}

@@ -1,0 +1,88 @@
+/*
+ * One number for all writable memory of the program.
+ *
+ * Goes through /proc/self/maps; pages that hold only zeros do not count, so that
+ * it makes no difference whether they were ever touched. What lies below the
+ * stack pointer is left out.
+ */
+#include "runtime/runtime.h"
+#include <linux/fcntl.h>
+
+#define PAGE 4096
+
+struct range {
+	uint64_t from, to;
+	bool readable, writable;
+};
+
+static uint64_t parse_hex(const char **s)
+{
+	uint64_t v = 0;
+	for (;; (*s)++) {
+		char c = **s;
+		if (c >= '0' && c <= '9')
+			v = v * 16 + (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v * 16 + (uint64_t)(c - 'a' + 10);
+		else
+			return v;
+	}
+}
+
+static bool parse_range(const char *line, struct range *r)
+{
+	r->from = parse_hex(&line);
+	if (*line++ != '-')
+		return false;
+	r->to = parse_hex(&line);
+	if (*line++ != ' ')
+		return false;
+	r->readable = line[0] == 'r';
+	r->writable = line[1] == 'w';
+	return true;
+}
+
+static bool all_zero(const uint64_t *p)
+{
+	uint64_t any = 0;
+	for (int i = 0; i < PAGE / 8; i += 8)
+		any |= p[i] | p[i + 1] | p[i + 2] | p[i + 3] | p[i + 4] | p[i + 5] | p[i + 6] | p[i + 7];
+	return !any;
+}
+
+static uint64_t hash_range(const struct range *r, uint64_t sp, uint64_t hash)
+{
+	for (uint64_t p = r->from; p < r->to; p += PAGE) {
+		uint64_t from = p;
+		if (p + PAGE <= sp && r->to > sp)
+			continue; /* unused stack */
+		if (p < sp && sp < p + PAGE)
+			from = sp;
+		if (user_probe((void *)p, 1) || all_zero((void *)p))
+			continue; /* a page beyond the end of its file cannot be read */
+		hash = hash_bytes(&from, 8, hash);
+		hash = hash_bytes((void *)from, p + PAGE - from, hash);
+	}
+	return hash;
+}
+
+uint64_t checksum_memory(struct thread *t)
+{
+	/* Read whole before hashing: touching pages must not change the list under our feet. */
+	static char maps[1 << 20];
+	long fd = file_open("/proc/self/maps", O_RDONLY, 0);
+	if (fd < 0)
+		cannot("--checksum needs /proc, which is not mounted here");
+	size_t n = 0;
+	for (long r; n < sizeof maps - 1 && (r = SYS3(__NR_read, fd, maps + n, sizeof maps - 1 - n)) > 0;)
+		n += (size_t)r;
+	file_close(fd);
+	maps[n] = 0;
+	uint64_t hash = 0;
+	for (char *line = maps, *end; *line && (end = strchr(line, '\n')); line = end + 1) {
+		struct range r;
+		if (parse_range(line, &r) && r.readable && r.writable && !is_ours(r.from, r.to - r.from))
+			hash = hash_range(&r, t->regs.sp, hash);
+	}
+	return hash;
+}

@@ -1,0 +1,64 @@
+/*
+ * The address space of a recorded process: who lives where.
+ *
+ * One map for aarch64 and x86-64. Everything lies below 2^47, which both offer
+ * to every process. The program's own memory is kept below 2^40, so that a
+ * table with a byte per 4 KiB page takes 256 MiB of address space a thread;
+ * everything of ours lies above 2^46, where no program asks to be.
+ *
+ *   from              to                what
+ *   0000_0001_0000    0010_0000_0000    programs linked at a fixed address
+ *   0010_0000_0000    0018_0000_0000    PIE program
+ *   0018_0000_0000    0020_0000_0000    brk heap
+ *   0020_0000_0000    0090_0000_0000    mmap without an address (interpreter and libraries first)
+ *   0090_0000_0000    00a0_0000_0000    stacks and TLS of threads, by slot
+ *   00a0_0000_0000    00f8_0000_0000    arenas of the allocator, by slot
+ *   00f8_0000_0000    00ff_fff0_0000    stack of the first thread, growing down
+ *   6000_0000_0000    6000_1000_0000    loader and runtime (with the gate first)
+ *   6000_1000_0000    6000_2000_0000    control page, stacks of the runtime
+ *   6010_0000_0000    6020_0000_0000    rings and streams, by slot
+ *   6100_0000_0000    6800_0000_0000    claim tables, by slot
+ *   6800_0000_0000    7000_0000_0000    shadow words
+ *
+ * Stub pools must be in branch range of the code they serve (128 MiB on
+ * aarch64). The last 64 KiB of every 64 MiB block of program memory are kept
+ * free for them: mmap_place() never hands them out for mappings that fit
+ * between two of them.
+ *
+ * A kernel with fewer than 47 bits of user addresses (39-bit Android kernels)
+ * cannot start the loader; `heddle doctor` says so. RLIMIT_AS and strict
+ * overcommit count only what is really mapped: nothing here is reserved in
+ * advance except what a thread uses. Each thread takes four mappings of
+ * max_map_count.
+ */
+#ifndef MEMORY_MAP_H
+#define MEMORY_MAP_H
+
+#define MAP_PIE_BASE	  0x001000000000ul
+#define MAP_BRK_BASE	  0x001800000000ul
+#define MAP_BRK_END	  0x002000000000ul
+#define MAP_MMAP_BASE	  0x002000000000ul
+#define MAP_MMAP_END	  0x009000000000ul
+#define MAP_STACKS_BASE	  0x009000000000ul
+#define MAP_STACKS_END	  0x00a000000000ul
+#define MAP_ARENAS_BASE	  0x00a000000000ul
+#define MAP_ARENAS_END	  0x00f800000000ul
+#define MAP_STACK_TOP	  0x00fffff00000ul
+#define MAP_PROGRAM_END	  0x010000000000ul
+
+#define MAP_OURS_BASE	  0x600000000000ul
+#define MAP_LOADER_BASE	  0x600000000000ul /* also in loader/loader.lds */
+#define MAP_LOADER_END	  0x600010000000ul
+#define MAP_CONTROL_BASE  0x600010000000ul
+#define MAP_RUNTIME_STACKS 0x600011000000ul
+#define MAP_STREAMS_BASE  0x601000000000ul
+#define MAP_STREAM_ROOM	  0x000040000000ul /* per slot */
+#define MAP_STREAMS_END	  0x602000000000ul
+#define MAP_CLAIMS_BASE	  0x610000000000ul
+#define MAP_SHADOW_BASE	  0x680000000000ul
+#define MAP_OURS_END	  0x700000000000ul
+
+#define MAP_POOL_EVERY	  0x4000000ul /* 64 MiB */
+#define MAP_POOL_SIZE	  0x10000ul
+
+#endif

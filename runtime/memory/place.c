@@ -1,0 +1,37 @@
+/*
+ * Where the program's mappings go when it leaves the choice to the system.
+ *
+ * Upwards through the range, never twice in the same place until its end is
+ * reached. The kernel says when a place is taken (MAP_FIXED_NOREPLACE), so no
+ * list of mappings is kept here.
+ */
+#include "runtime/runtime.h"
+
+static uint64_t next_place = MAP_MMAP_BASE;
+
+/* The next place at or after `at` where n bytes do not cover the room of a stub pool. */
+static uint64_t clear_of_pools(uint64_t at, uint64_t n)
+{
+	if (n > MAP_POOL_EVERY - MAP_POOL_SIZE)
+		return at;
+	uint64_t pool = ALIGN_DOWN(at, MAP_POOL_EVERY) + MAP_POOL_EVERY - MAP_POOL_SIZE;
+	return at + n <= pool ? at : pool + MAP_POOL_SIZE;
+}
+
+uint64_t mmap_place(uint64_t n)
+{
+	/* a page stays free between two mappings, so that running over the end is noticed */
+	n = ALIGN_UP(n, page_size) + page_size;
+	/* large ones are aligned so that huge pages can serve them */
+	uint64_t at = n >= (2u << 20) ? ALIGN_UP(next_place, 2u << 20) : next_place;
+	at = clear_of_pools(at, n);
+	if (at + n > MAP_MMAP_END)
+		at = clear_of_pools(MAP_MMAP_BASE, n);
+	next_place = at + n;
+	return at;
+}
+
+bool is_ours(uint64_t addr, uint64_t n)
+{
+	return addr + n > MAP_OURS_BASE && addr < MAP_OURS_END && addr + n >= addr;
+}

@@ -1,0 +1,43 @@
+/* What only replay does: showing output in its recorded order, and ending where the recording ends. */
+#include "runtime/runtime.h"
+
+/*
+ * `shown` counts the writes that were shown. Each is shown by the process that
+ * made it, when its turn comes; acquire and release order the writes themselves.
+ */
+void replay_show(uint64_t place, unsigned which, const void *p, size_t n)
+{
+	uint32_t *low = (uint32_t *)&control->shown;
+	uint64_t now;
+	while ((now = __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE)) != place) {
+		if (now > place)
+			cannot("the trace shows the same output twice: it is damaged");
+		if (control->stop)
+			SYS1(__NR_exit_group, 123);
+		futex_wait(low, (uint32_t)now, 1000);
+	}
+	while (!control->quiet && n) {
+		long r = SYS3(__NR_write, which, p, n);
+		if (r == -EINTR || r == -EAGAIN)
+			continue;
+		if (r < 0)
+			break; /* nobody listens: the replay itself goes on */
+		p = (const char *)p + r;
+		n -= (size_t)r;
+	}
+	__atomic_store_n(&control->shown, place + 1, __ATOMIC_RELEASE);
+	futex_wake(low);
+}
+
+_Noreturn void replay_ended(struct thread *t)
+{
+	/* A vfork child that was killed: its parent goes on. */
+	if (t->vfork_depth || process.image != control->root_image)
+		for (;;)
+			SYS1(__NR_exit_group, 0);
+	if (control->root_status != ~0u && (control->root_status & 0x7f))
+		die_by_signal((int)(control->root_status & 0x7f));
+	TEXT(message, 1024);
+	text_add(&message, "the recording ends here: thread %u after event %u\n", (unsigned long)t->slot, t->log.events);
+	stop_tree(STOP_ENDED, TEXT_OF(message));
+}

@@ -1,0 +1,244 @@
+/*
+ * The runtime: everything of ours that lives inside a recorded or replayed process.
+ *
+ * Glossary
+ *   program   the code that is being recorded, with its libraries
+ *   event     one entry of a thread's stream; events are numbered from 0
+ *   image     what an exec or a fork starts: one folder p<N> of the trace
+ *   slot      a thread's small number within its image: one stream t<M>
+ *   held      a signal that arrived and waits for the next event
+ *
+ * The way in is dispatch(), reached from the stub of a system call site, and the
+ * signal handlers in signals.c. Both run on stacks of ours, never the program's.
+ */
+#ifndef RUNTIME_H
+#define RUNTIME_H
+#include "loader/arch/regs.h"
+#include "runtime/base/base.h"
+#include "runtime/memory/map.h"
+#include "runtime/syscalls/describe.h"
+#include "trace/format.h"
+
+#define SIGNALS 64
+#define SIGNAL_BIT(n) (1ull << ((n)-1))
+
+/* The kernel's struct sigaction (not libc's). */
+struct kernel_action {
+	uint64_t handler, flags, restorer, mask;
+};
+#ifndef __x86_64__
+/* On aarch64 the member is there too (SA_RESTORER is defined for compat). */
+#endif
+
+struct alt_stack {
+	uint64_t sp;
+	uint32_t flags, pad;
+	uint64_t size;
+};
+
+struct held_signal {
+	int32_t sig;
+	uint8_t info[128]; /* siginfo as the kernel gave it */
+};
+
+/* The part of a thread's stream that is at hand. */
+struct log {
+	struct ring_header *ring; /* record */
+	uint8_t *data;		  /* record: the ring, mapped twice in a row; replay: the window */
+	uint64_t head;		  /* record: bytes written; replay: bytes read */
+	uint64_t events;	  /* entries written or read */
+	uint64_t size;		  /* replay: bytes in the stream */
+	uint64_t window;	  /* replay: position of data[0] */
+};
+
+struct thread {
+	struct regs regs;   /* the program's registers; offsets known to entry.S */
+	uint64_t stack;	    /* top of the runtime's stack for this thread; entry.S */
+	uint64_t resume;    /* where entry.S continues in the stub */
+	uint32_t held;	    /* a held signal may be delivered now; entry.S looks at it */
+	uint32_t held_count;
+	struct held_signal held_signals[8];
+	uint64_t mask;	    /* the program's signal mask */
+	uint64_t wait_mask; /* what replaces it during ppoll, sigsuspend, ... */
+	bool waiting;	    /* wait_mask counts */
+	struct alt_stack alt; /* the program's; the kernel has ours */
+	uint64_t last_event_us; /* for signals that come at no event */
+	uint32_t slot;
+	uint32_t vfork_depth; /* > 0: a vfork child runs here */
+	struct log log;
+	uint64_t ticket;    /* counter at this thread's last exit from a call */
+	uint8_t *scratch;   /* for outputs too large for the ring */
+	uint64_t scratch_size;
+	int timer;	    /* wakes a thread that reaches no event; -1: none yet */
+	uint32_t timer_pid;
+};
+
+/* What fork copies and vfork must give back: see special_clone(). */
+struct process {
+	uint32_t image;
+	uint32_t pid; /* of the recording */
+	struct kernel_action actions[SIGNALS + 1];
+	uint8_t shown[1024]; /* per descriptor: 0, 1 original stdout, 2 original stderr */
+};
+
+extern struct control *control; /* 0 until the loader has mapped it */
+extern struct process process;
+extern struct thread main_thread;
+extern uint64_t tickets;	/* one counter for all system calls of the process */
+extern uint64_t page_size;
+extern char program_path[PATH_ROOM]; /* what /proc/self/exe means to the program */
+extern bool exe_link_set;	/* the kernel's exe link already says so */
+extern bool replaying;
+
+/* ---- base/fail.c ----------------------------------------------------------- */
+_Noreturn void stop_tree(enum stop_kind kind, const char *message);
+
+/* ---- log.c ------------------------------------------------------------------ */
+
+/* Starts the stream of `slot` of image `image`: creates the ring, or maps the recorded stream. */
+void log_open(struct thread *t, uint32_t image);
+/* Room for an entry of at most n bytes (n <= ENTRY_MAX). May wait for heddle to pack. */
+void *log_reserve(struct thread *t, size_t n);
+/* Makes the n bytes at log_reserve()'s place the next entry. */
+void log_commit(struct thread *t, size_t n);
+/* The next entry, which stays the next; 0 at the end of the stream. */
+const struct entry *log_peek(struct thread *t);
+/* Takes the entry that log_peek() gave. */
+void log_take(struct thread *t);
+/* The thread will write no more. */
+void log_done(struct thread *t);
+
+/* An entry without arguments, with at most one block. */
+void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned flags, int64_t result,
+		const struct block *block, const void *data);
+
+static inline const struct block *entry_blocks(const struct entry *e)
+{
+	const uint8_t *p = (const uint8_t *)(e + 1) + 8 * ENTRY_ARGS(e->flags);
+	return (const struct block *)(p + (e->flags & ENTRY_TICKETS ? 16 : 0));
+}
+static inline const struct block *entry_end(const struct entry *e)
+{
+	return (const struct block *)((const uint8_t *)e + e->size);
+}
+static inline uint32_t block_data_len(const struct block *b)
+{
+	switch (b->kind) {
+	case BLOCK_HASH:
+		return 8;
+	case BLOCK_CHILD:
+	case BLOCK_SHOWN:
+		return 0;
+	default:
+		return b->len;
+	}
+}
+static inline const struct block *block_next(const struct block *b)
+{
+	return (const struct block *)((const uint8_t *)(b + 1) + ALIGN_UP(block_data_len(b), 8));
+}
+static inline const void *block_data(const struct block *b)
+{
+	return b + 1;
+}
+/* The first block of that kind (and argument, if arg >= 0), or 0. */
+const struct block *entry_find(const struct entry *e, enum block_kind kind, int arg);
+
+/* ---- syscalls/capture.c ------------------------------------------------------ */
+
+/* One system call on its way through the runtime. */
+struct call {
+	struct thread *t;
+	const struct sys_row *row;
+	unsigned nr;
+	uint64_t args[6]; /* as the program gave them: these are logged and compared */
+	uint64_t real[6]; /* as the kernel gets them */
+	long result;	  /* for the program */
+	bool restart;	  /* record: interrupted before it had any effect; nothing was logged */
+	const struct entry *entry; /* replay: what was recorded; valid until the next entry is read */
+	struct sys_io io[IO_MAX];  /* shape of this call */
+	/* record: the entry under construction */
+	uint8_t *at, *limit, *base;
+	uint8_t kind, flags; /* for the next commit: becomes ENTRY_MORE after the first */
+	uint64_t entry_ticket;
+};
+
+/* Called from entry.S: the program has made a system call; its registers are in t->regs. */
+void dispatch(struct thread *t);
+
+/* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
+void call_run(struct call *c);
+
+/* The same in steps, for special/. Record: begin, then blocks, then end. */
+void call_begin(struct call *c);
+void call_block(struct call *c, enum block_kind kind, unsigned arg, uint64_t addr, uint32_t len, const void *data);
+void call_inputs(struct call *c);		/* adds what the row says the kernel reads */
+void call_end(struct call *c);			/* result is set: commits */
+/* Replay: takes and checks the next entry, applies its outputs, sets result. */
+void call_replay(struct call *c);
+/* Record and replay: a call that is answered here, with the same answer in both. */
+void call_answer(struct call *c, long result);
+/* Runs the call for real with c->real, setting result or restart. */
+void call_kernel(struct call *c);
+
+/* For entries of other kinds that may need ENTRY_MORE: begin, then for each block room and call_block(), then finish. */
+void entry_begin(struct call *c, enum entry_kind kind);
+void entry_room(struct call *c, size_t n);
+void entry_finish(struct call *c);
+
+/* Length of a string of the program's, or -EFAULT. */
+long user_strlen(const char *s, size_t max);
+
+/* ---- replay.c ----------------------------------------------------------------- */
+
+/* The stream has ended: never returns. */
+_Noreturn void replay_ended(struct thread *t);
+/* Shows [p, p+n) as the write with that place among all. */
+void replay_show(uint64_t place, unsigned which, const void *p, size_t n);
+
+/* ---- diverge.c ----------------------------------------------------------------- */
+
+/* Replay left the recording: tells what was recorded, what happens now, and ends with 123. */
+_Noreturn void diverged_call(struct call *c, const struct entry *recorded, const char *why);
+_Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now);
+
+/* ---- signals.c ------------------------------------------------------------------ */
+
+void signals_start(const struct start_info *info); /* before the program's first instruction */
+void signals_forked(struct thread *t);		   /* in the child of a fork */
+/* At an event: begins the program's handler if a signal is held (record) or logged here (replay).
+   `before`: the call that is about to run will run again after the handler. Does not return if
+   a handler begins. */
+void signals_deliver(struct thread *t, bool before);
+void signals_update_held(struct thread *t);
+/* What the kernel may block when the program wants `mask`. */
+uint64_t signals_kernel_mask(uint64_t mask);
+_Noreturn void die_by_signal(int sig);
+
+/* ---- thread.c -------------------------------------------------------------------- */
+
+void thread_prepare_stacks(struct thread *t);
+
+/* ---- memory/ ---------------------------------------------------------------------- */
+
+/* An address for n bytes of the program's, not yet mapped. */
+uint64_t mmap_place(uint64_t n);
+/* Does [addr, addr+n) touch what is ours? */
+bool is_ours(uint64_t addr, uint64_t n);
+/* Keeps the contents of an open file in the trace; returns its size and writes the key. */
+long saved_file_keep(long fd, char key[64]);
+long saved_file_open(const char *key);
+/* Hash of all writable memory of the program. */
+uint64_t checksum_memory(struct thread *t);
+
+#define FD_CLOSE 9 /* in the list of descriptors that exec hands over: close it once the program is open */
+
+/* ---- stdout and stderr: shown.c ------------------------------------------------------ */
+
+unsigned shown_class(uint64_t fd);
+void shown_set(uint64_t fd, unsigned class);
+/* Writes "fd:class,..." for exec; descriptors that close on exec are left out. */
+void shown_list(struct text *out);
+void shown_parse(const char *list);
+
+#endif

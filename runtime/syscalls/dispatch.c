@@ -1,0 +1,79 @@
+/* From a system call of the program to its row, and back with the result. */
+#include "runtime/runtime.h"
+
+static _Noreturn void unknown_call(struct call *c)
+{
+	if (c->row)
+		cannot("the program calls %s in a way that Heddle does not know yet (arguments %x, %x, %x)\n"
+		       "heddle: its shape belongs in runtime/syscalls/; doc/adding-a-syscall.md says how",
+		       c->row->name, c->args[0], c->args[1], c->args[2]);
+	cannot("the program makes system call number %u, which Heddle does not know yet\n"
+	       "heddle: add a row to runtime/syscalls/table.c; doc/adding-a-syscall.md says how", (unsigned long)c->nr);
+}
+
+/* 0, -1: an unknown variant, or the error that answers it. */
+static int find_shape(struct call *c)
+{
+	if (!c->row->shape) {
+		memcpy(c->io, c->row->io, sizeof c->io);
+		return 0;
+	}
+	memset(c->io, 0, sizeof c->io);
+	return c->row->shape(c->args, c->io);
+}
+
+static void run(struct call *c)
+{
+	c->row = sys_find(c->nr);
+	if (unlikely(!c->row)) {
+		/* Numbers beyond every kernel's table are probes: they fail everywhere alike. */
+		if (c->nr >= 1024) {
+			c->result = -ENOSYS;
+			return;
+		}
+		unknown_call(c);
+	}
+	int error = find_shape(c);
+	if (unlikely(error)) {
+		if (error < 0)
+			unknown_call(c);
+		call_answer(c, -error);
+		return;
+	}
+	switch ((enum sys_how)c->row->how) {
+	case SYS_UNKNOWN:
+		unknown_call(c);
+	case SYS_SPECIAL:
+		c->row->special(c);
+		break;
+	case SYS_REFUSED:
+		call_answer(c, -(long)c->row->refuse_errno);
+		break;
+	case SYS_FROM_LOG:
+	case SYS_RUN_AGAIN:
+		call_run(c);
+	}
+}
+
+void dispatch(struct thread *t)
+{
+	signals_deliver(t, true);
+	struct call c;
+	c.t = t;
+	c.nr = (unsigned)REGS_NR(&t->regs);
+	for (int i = 0; i < 6; i++)
+		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
+	c.restart = false;
+	run(&c);
+	while (unlikely(c.restart)) {
+		/* The kernel would run the handler and then the call again: so do we. If no handler
+		   begins (the signal is ignored by now), the call simply goes on. */
+		signals_deliver(t, true);
+		memcpy(c.real, c.args, sizeof c.real);
+		c.restart = false;
+		run(&c);
+	}
+	REGS_RESULT(&t->regs) = (uint64_t)c.result;
+	t->regs.pc += SYSCALL_SIZE;
+	signals_deliver(t, false);
+}

@@ -1,0 +1,186 @@
+/*
+ * The address space: mmap and its kin, in both directions.
+ *
+ * Recording: where the program leaves the address to the system, we choose it
+ * (mmap_place). Files are kept in the trace. Replaying: the same mapping is made
+ * at the recorded address, from the saved copy, always private: the program
+ * fills it again with what it wrote.
+ */
+#include "runtime/runtime.h"
+#include "runtime/syscalls/special/special.h"
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+
+#define PLACE_TRIES 64
+
+/* What of the program's flags says how the memory behaves, and not where it lies. */
+#define BEHAVIOUR (MAP_NORESERVE | MAP_GROWSDOWN | MAP_STACK | MAP_LOCKED | MAP_POPULATE)
+
+static long map_somewhere(const uint64_t a[6])
+{
+	uint64_t hint = ALIGN_DOWN(a[0], page_size);
+	long r = -EEXIST;
+	if (hint && !is_ours(hint, a[1]))
+		r = SYS6(__NR_mmap, hint, a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
+	/* the kernel says EEXIST for a taken place, and may refuse a hint outright */
+	for (int i = 0; is_error(r) && i < PLACE_TRIES; i++) {
+		r = SYS6(__NR_mmap, mmap_place(a[1]), a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
+		if (r != -EEXIST)
+			break;
+	}
+	return r == -EEXIST ? -ENOMEM : r;
+}
+
+static long map_again(struct call *c, const struct entry *e)
+{
+	const uint64_t *a = c->args;
+	const struct block *file = entry_find(e, BLOCK_FILE, -1);
+	uint64_t flags = (a[3] & BEHAVIOUR) | MAP_FIXED;
+	if (!file) {
+		flags |= MAP_ANONYMOUS | (a[3] & MAP_SHARED ? MAP_SHARED : MAP_PRIVATE);
+		return SYS6(__NR_mmap, e->result, a[1], a[2], flags, -1, 0);
+	}
+	long fd = saved_file_open(block_data(file));
+	long r = SYS6(__NR_mmap, e->result, a[1], a[2], flags | MAP_PRIVATE, fd, a[5]);
+	file_close(fd);
+	return r;
+}
+
+/* Forced calls give what was recorded, or the machine cannot replay this. */
+static void require(struct call *c, long r)
+{
+	if (r != c->result)
+		cannot("%s gives %x instead of %x at replay: is there enough memory?", c->row->name, r, c->result);
+}
+
+void special_mmap(struct call *c)
+{
+	const uint64_t *a = c->args;
+	if (replaying) {
+		call_replay(c);
+		if (!is_error(c->result))
+			require(c, map_again(c, c->entry));
+		return;
+	}
+	call_begin(c);
+	bool fixed = a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+	if (!(a[3] & MAP_ANONYMOUS) && a[1]) {
+		char key[64];
+		long size = saved_file_keep((int)a[4], key);
+		if (size >= 0)
+			call_block(c, BLOCK_FILE, 4, (uint64_t)size, (uint32_t)strlen(key) + 1, key);
+		else if (size == -ENODEV && !is_zero_device((int)a[4]))
+			cannot("the program maps a device or another special file (descriptor %d), which cannot be recorded", a[4]);
+	}
+	if (fixed && is_ours(a[0], a[1]))
+		c->result = -ENOMEM;
+	else if (fixed)
+		c->result = SYS6(__NR_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
+	else
+		c->result = map_somewhere(a);
+	call_end(c);
+}
+
+/* Calls on a range of the program's that may simply be made again. */
+static void on_range(struct call *c)
+{
+	if (replaying) {
+		call_replay(c);
+		if (!is_error(c->result)) {
+			long logged = c->result;
+			call_kernel(c);
+			long now = c->result;
+			c->result = logged;
+			require(c, now);
+		}
+		return;
+	}
+	call_begin(c);
+	if (is_ours(c->args[0], c->args[1]))
+		c->result = -EINVAL;
+	else
+		call_kernel(c);
+	call_end(c);
+}
+
+void special_munmap(struct call *c)
+{
+	on_range(c);
+}
+
+void special_mprotect(struct call *c)
+{
+	on_range(c);
+}
+
+void special_madvise(struct call *c)
+{
+	/* MADV_FREE leaves it to the system when the bytes go; DONTNEED is the one legal moment we can repeat */
+	if (c->args[2] == MADV_FREE)
+		c->real[2] = MADV_DONTNEED;
+	bool bytes_go = c->real[2] == MADV_DONTNEED || c->real[2] == MADV_REMOVE;
+	if (bytes_go || !replaying) {
+		on_range(c);
+		return;
+	}
+	/* advice that changes no bytes may be answered differently by another kernel */
+	call_replay(c);
+	long logged = c->result;
+	call_kernel(c);
+	c->result = logged;
+}
+
+void special_brk(struct call *c)
+{
+	if (replaying) {
+		call_replay(c);
+		require(c, SYS1(__NR_brk, c->args[0]));
+		return;
+	}
+	call_begin(c);
+	uint64_t to = c->args[0];
+	c->result = SYS1(__NR_brk, to < MAP_BRK_END ? to : 0);
+	call_end(c);
+}
+
+void special_mremap(struct call *c)
+{
+	const uint64_t *a = c->args;
+	if (replaying) {
+		call_replay(c);
+		if (is_error(c->result))
+			return;
+		bool stays = (uint64_t)c->result == a[0];
+		uint64_t flags = stays ? 0 : (a[3] & MREMAP_DONTUNMAP) | MREMAP_MAYMOVE | MREMAP_FIXED;
+		require(c, SYS5(__NR_mremap, a[0], a[1], a[2], flags, c->result));
+		return;
+	}
+	call_begin(c);
+	if (is_ours(a[0], a[1]) || ((a[3] & MREMAP_FIXED) && is_ours(a[4], a[2]))) {
+		c->result = -EINVAL;
+	} else if ((a[3] & MREMAP_FIXED) || !(a[3] & MREMAP_MAYMOVE)) {
+		c->result = SYS5(__NR_mremap, a[0], a[1], a[2], a[3], a[4]);
+	} else {
+		c->result = a[3] & MREMAP_DONTUNMAP ? -ENOMEM : SYS5(__NR_mremap, a[0], a[1], a[2], 0, 0);
+		/* FIXED would replace what is there: a reservation finds a free place first */
+		const uint64_t reserve[6] = { 0, a[2], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
+		long place = c->result == -ENOMEM ? map_somewhere(reserve) : 0;
+		if (place && !is_error(place)) {
+			c->result = SYS5(__NR_mremap, a[0], a[1], a[2], a[3] | MREMAP_FIXED, place);
+			if (is_error(c->result))
+				SYS2(__NR_munmap, place, a[2]);
+		}
+	}
+	call_end(c);
+}
+
+void special_shmat(struct call *c)
+{
+	/* memory of other processes changes behind our back */
+	call_answer(c, -ENOSYS);
+}
+
+void special_shmdt(struct call *c)
+{
+	call_answer(c, -EINVAL);
+}

@@ -1,0 +1,267 @@
+/*
+ * Processes: fork, vfork, exit.
+ *
+ * A fork starts a new image with a stream of its own; the parent's entry names
+ * it. At replay the fork is real, and the child continues with that stream.
+ *
+ * A vfork child borrows its parent's memory, and the parent stands still until
+ * the child has called exec or exit. So it also borrows the parent's stream:
+ * its events lie between ENTRY_VFORK and ENTRY_VFORK_END. What it must not
+ * change for the parent (signal actions, descriptors that are followed) is put
+ * back afterwards.
+ */
+#include "runtime/syscalls/special/special.h"
+#include "loader/arch/arch.h"
+#include "runtime/runtime.h"
+#include <linux/sched.h>
+
+/* What the kernel may be told at replay: no ids, no namespaces. */
+#define REPLAY_FLAGS (CLONE_VM | CLONE_VFORK)
+
+static struct {
+	struct process process;
+	uint64_t mask;
+	struct alt_stack alt;
+	uint64_t stack;
+	struct regs regs;
+	uint64_t resume;
+} vfork_saved[4];
+
+static void log_fork_start(struct thread *t)
+{
+	struct start_info info = { .pid = process.pid, .ppid = (uint64_t)SYS0(__NR_getppid), .forked = 1, .blocked = t->mask };
+	struct block b = { .kind = BLOCK_START, .len = sizeof info };
+	log_simple(t, ENTRY_START, 0, 0, 0, &b, &info);
+}
+
+/* In the child of a fork, either mode: its own stream from here on. */
+static void become_child(struct call *c, uint32_t image)
+{
+	struct thread *t = c->t;
+	process.image = image;
+	signals_forked(t);
+	t->ticket = tickets = 0;
+	if (replaying) {
+		log_open(t, image);
+		const struct entry *e = log_peek(t);
+		if (!e)
+			replay_ended(t);
+		struct start_info info;
+		if (e->kind != ENTRY_START || entry_blocks(e)->len != sizeof info)
+			cannot("the trace's START entry of image %u is damaged", (unsigned long)image);
+		memcpy(&info, block_data(entry_blocks(e)), sizeof info);
+		process.pid = (uint32_t)info.pid;
+		log_take(t);
+		if (c->args[0] & CLONE_CHILD_SETTID) {
+			int32_t tid = (int32_t)process.pid;
+			user_copy((void *)c->args[CLONE_CTID], &tid, sizeof tid);
+		}
+	} else {
+		process.pid = (uint32_t)SYS0(__NR_getpid);
+		log_open(t, image);
+		log_fork_start(t);
+		__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
+	}
+	if (c->args[1]) {
+		stub_push_frame(&t->regs, c->args[1]);
+		t->regs.sp = c->args[1];
+	}
+	c->result = 0;
+}
+
+/* fork: also clone without CLONE_VM. */
+static void record_fork(struct call *c)
+{
+	uint32_t image = __atomic_fetch_add(&control->next_image, 1, __ATOMIC_RELAXED);
+	call_begin(c);
+	/* the child runs on a copy of this very stack; its own is set when it returns to the program */
+	long pid = gate(__NR_clone, (long)c->args[0], 0, (long)c->args[2], (long)c->args[3], (long)c->args[4], 0);
+	if (pid == 0) {
+		become_child(c, image);
+		return;
+	}
+	c->result = pid;
+	if (pid > 0) {
+		call_block(c, BLOCK_CHILD, 0, image, 0, 0);
+		if (c->args[0] & (CLONE_PARENT_SETTID | CLONE_PIDFD))
+			call_block(c, BLOCK_OUT, 2, c->args[2], 4, (void *)c->args[2]);
+	}
+	call_end(c);
+}
+
+static void replay_fork(struct call *c)
+{
+	call_replay(c);
+	const struct block *child = entry_find(c->entry, BLOCK_CHILD, -1);
+	if (!child)
+		return; /* it failed */
+	uint32_t image = (uint32_t)child->addr;
+	long pid = gate(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0);
+	if (pid == 0)
+		become_child(c, image);
+	else if (pid < 0)
+		cannot("cannot fork at replay: error %d", -pid);
+}
+
+/* ---- vfork -------------------------------------------------------------------------- */
+
+_Noreturn void vfork_child(struct thread *t)
+{
+	REGS_RESULT(&t->regs) = 0;
+	t->regs.pc += SYSCALL_SIZE;
+	resume_program(t);
+}
+
+static void do_vfork(struct call *c)
+{
+	struct thread *t = c->t;
+	unsigned depth = t->vfork_depth;
+	if (depth == COUNT(vfork_saved))
+		cannot("vfork inside vfork, more than %d deep", (long)COUNT(vfork_saved));
+	vfork_saved[depth].process = process;
+	vfork_saved[depth].mask = t->mask;
+	vfork_saved[depth].alt = t->alt;
+	vfork_saved[depth].stack = t->stack;
+	vfork_saved[depth].regs = t->regs;
+	vfork_saved[depth].resume = t->resume;
+	/* The child's calls run below this function's frame: the parent finds its stack as it was. */
+	uint64_t here = ALIGN_DOWN((uint64_t)__builtin_frame_address(0) - 4096, 16);
+	if (c->args[1]) {
+		stub_push_frame(&t->regs, c->args[1]);
+		t->regs.sp = c->args[1];
+	}
+	t->stack = here - 32768;
+	t->vfork_depth++;
+	uint64_t flags = replaying ? (c->args[0] & REPLAY_FLAGS) | 17 : c->args[0];
+	long r = replaying ? gate_vfork(flags, here - 16384, 0, 0, 0, t) :
+			     gate_vfork(flags, here - 16384, c->args[2], c->args[3], c->args[4], t);
+	t->vfork_depth = depth;
+	process = vfork_saved[depth].process;
+	t->mask = vfork_saved[depth].mask;
+	t->alt = vfork_saved[depth].alt;
+	t->stack = vfork_saved[depth].stack;
+	t->regs = vfork_saved[depth].regs;
+	t->resume = vfork_saved[depth].resume;
+	/* the child may have used the stack below our sp */
+	stub_push_frame(&t->regs, t->regs.sp);
+	c->result = r;
+}
+
+static void record_vfork(struct call *c)
+{
+	log_simple(c->t, ENTRY_VFORK, c->nr, 0, (int64_t)c->args[0], 0, 0);
+	do_vfork(c);
+	log_simple(c->t, ENTRY_VFORK_END, c->nr, 0, c->result, 0, 0);
+}
+
+static void replay_vfork(struct call *c)
+{
+	struct thread *t = c->t;
+	const struct entry *e = log_peek(t);
+	if (!e)
+		replay_ended(t);
+	if (e->kind != ENTRY_VFORK || (uint64_t)e->result != c->args[0])
+		diverged_call(c, e, "another event was recorded here");
+	log_take(t);
+	do_vfork(c);
+	if (c->result < 0)
+		cannot("cannot vfork at replay: error %d", -c->result);
+	/* a child that was killed leaves events that nobody asked for: there are none after its last */
+	e = log_peek(t);
+	if (!e)
+		replay_ended(t);
+	if (e->kind != ENTRY_VFORK_END)
+		diverged_call(c, e, "the vfork child ended early");
+	c->result = e->result;
+	log_take(t);
+}
+
+void special_clone(struct call *c)
+{
+	/* x86-64 has fork and vfork as calls of their own; both become clone */
+#ifdef __NR_fork
+	if (c->nr == __NR_fork || c->nr == __NR_vfork) {
+		uint64_t flags = 17 | (c->nr == __NR_vfork ? CLONE_VM | CLONE_VFORK : 0);
+		for (int i = 0; i < 6; i++)
+			c->args[i] = i ? 0 : flags;
+	}
+#endif
+	uint64_t flags = c->args[0];
+	if (!(flags & CLONE_VM)) {
+		if (replaying)
+			replay_fork(c);
+		else
+			record_fork(c);
+	} else if (flags & CLONE_VFORK) {
+		if (replaying)
+			replay_vfork(c);
+		else
+			record_vfork(c);
+	} else {
+		cannot("the program starts a thread, which this version cannot record yet");
+	}
+}
+
+void special_clone3(struct call *c)
+{
+	/* glibc falls back to clone, whose arguments are simple */
+	call_answer(c, -ENOSYS);
+}
+
+/* ---- exit ------------------------------------------------------------------------------ */
+
+static void check_memory(struct thread *t)
+{
+	uint64_t hash = checksum_memory(t);
+	if (!replaying) {
+		log_simple(t, ENTRY_CHECKSUM, 0, 0, (int64_t)hash, 0, 0);
+		return;
+	}
+	const struct entry *e = log_peek(t);
+	if (!e)
+		replay_ended(t);
+	TEXT(now, 128);
+	text_add(&now, "memory at exit hashes to %x", hash);
+	if (e->kind != ENTRY_CHECKSUM || (uint64_t)e->result != hash)
+		diverged(t, e, TEXT_OF(now));
+	log_take(t);
+}
+
+void special_exit_group(struct call *c)
+{
+	if (control->checksum && !c->t->vfork_depth)
+		check_memory(c->t);
+	if (replaying) {
+		call_replay(c);
+	} else {
+		call_begin(c);
+		c->result = 0;
+		call_end(c);
+	}
+	if (!c->t->vfork_depth)
+		log_done(c->t);
+	for (;;)
+		SYS1(__NR_exit_group, c->args[0]);
+}
+
+void special_exit(struct call *c)
+{
+	/* the only thread: the process ends */
+	special_exit_group(c);
+}
+
+void special_set_tid_address(struct call *c)
+{
+	/* the kernel clears that word when the thread ends, and nobody is left to see it */
+	call_run(c);
+}
+
+void special_set_robust_list(struct call *c)
+{
+	call_run(c);
+}
+
+void special_futex(struct call *c)
+{
+	call_run(c);
+}

@@ -1,0 +1,48 @@
+/* The calls that a row cannot describe: each function owns record and replay of its call. */
+#ifndef SPECIAL_H
+#define SPECIAL_H
+#include <stdbool.h>
+
+struct call;
+struct thread;
+
+/* memory.c */
+void special_mmap(struct call *c);
+void special_munmap(struct call *c);
+void special_mprotect(struct call *c);
+void special_madvise(struct call *c);
+void special_mremap(struct call *c);
+void special_brk(struct call *c);
+void special_shmat(struct call *c);
+void special_shmdt(struct call *c);
+
+/* process.c */
+void special_clone(struct call *c);
+void special_clone3(struct call *c);
+void special_exit(struct call *c);
+void special_exit_group(struct call *c);
+void special_set_tid_address(struct call *c);
+void special_set_robust_list(struct call *c);
+void special_futex(struct call *c);
+_Noreturn void vfork_child(struct thread *t);
+
+/* exec.c */
+void special_exec(struct call *c);
+void special_execveat(struct call *c);
+
+/* files.c */
+void special_open(struct call *c);
+void special_readlink(struct call *c);
+void special_close(struct call *c);
+void special_close_range(struct call *c);
+void special_dup(struct call *c);
+void special_fcntl(struct call *c);
+void special_sendfile(struct call *c);
+bool is_zero_device(int fd);
+
+/* settings.c */
+void special_prctl(struct call *c);
+void special_arch_prctl(struct call *c);
+void special_seccomp(struct call *c);
+void special_personality(struct call *c);
+#endif

@@ -1,0 +1,223 @@
+"""What a test case works with: directories of its own, commands with a time limit, record and replay.
+
+A case is a function that gets a Trial. It fails by raising Failure (Trial.check does), is left out by raising
+Skip with a reason, and passes by returning.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+USAGE, CANNOT, DIVERGED = 121, 122, 123   # heddle's own exit statuses
+
+
+class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+class Outcome:
+    """One finished command. status is negative when a signal ended it, as in Python's subprocess."""
+
+    def __init__(self, argv, status, out, err, seconds):
+        self.argv, self.status, self.out, self.err, self.seconds = argv, status, out, err, seconds
+
+    def __str__(self):
+        return f'{status_text(self.status)}, {len(self.out)} bytes of output' + (
+            ', stderr:\n' + shorten(self.err) if self.err else '')
+
+
+def status_text(status):
+    if status >= 0:
+        return f'exit {status}'
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f'signal {-status}'
+
+
+def shorten(data, limit=1500):
+    text = data.decode(errors='backslashreplace').rstrip()
+    return text if len(text) <= limit else text[:limit] + ' ...'
+
+
+def run(argv, *, timeout=60, stdin=b'', cwd=None, env=None):
+    """Run a command to its end. A command over its time limit is a Failure: nothing here may hang."""
+    began = time.monotonic()
+    process = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        end_session(process)
+        raise Failure(f'no end after {timeout} s: {command_text(argv)}') from None
+    return Outcome(argv, process.returncode, out, err, time.monotonic() - began)
+
+
+def end_session(process):
+    """Kill the command and whatever it started: all are in the session that run() made for it."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    try:
+        process.communicate(timeout=5)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def command_text(argv):
+    return ' '.join("'" + a.replace("'", "'\\''") + "'" if not a or set(a) & set(' "$;|&<>()*?\'\\\n') else a
+                    for a in argv)
+
+
+def difference(kind, recorded, replayed):
+    """The first place where two outputs differ, or None."""
+    if recorded == replayed:
+        return None
+    at = next((i for i, (a, b) in enumerate(zip(recorded, replayed)) if a != b), min(len(recorded), len(replayed)))
+    return (f'{kind} differs at byte {at} (recorded {len(recorded)} bytes, replayed {len(replayed)}):\n'
+            f'  recorded {recorded[max(0, at - 20):at + 60]!r}\n  replayed {replayed[max(0, at - 20):at + 60]!r}')
+
+
+def without_ours(err):
+    """The program's part of stderr: heddle's own lines are no part of the recording."""
+    return b''.join(line for line in err.splitlines(True) if not line.startswith(b'heddle:'))
+
+
+class Trial:
+    """One case while it runs."""
+
+    def __init__(self, name, directory, settings):
+        self.name = name
+        self.dir = directory            # of this case alone; removed when it passes
+        self.settings = settings        # level, replays, build, offline; see run.py
+        self.batch = 0                  # number of this batch, for cases that are cut into several
+        self.times = {}                 # plain, record, replay: seconds
+        self.notes = []
+        self.hint = None                # the command that shows a failure again
+        self.heddle = os.path.join(settings.build, 'bin', 'heddle')
+        os.makedirs(directory)
+        self.env = {'PATH': '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', 'HOME': directory, 'LANG': 'C.UTF-8',
+                    'HEDDLE_TRACE_DIR': os.path.join(directory, 'traces'), 'NO_COLOR': '1'}
+
+    # ---- verdicts
+
+    def check(self, condition, text):
+        if not condition:
+            raise Failure(text)
+
+    def skip(self, reason):
+        raise Skip(reason)
+
+    def need_root(self):
+        if os.geteuid() != 0:
+            raise Skip('needs root')
+
+    def count(self, test, soak):
+        """How often: the test's number, or soak's."""
+        return soak if self.settings.level == 'soak' else test
+
+    # ---- commands
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def folder(self, name):
+        os.makedirs(self.path(name))
+        return self.path(name)
+
+    def run(self, argv, **options):
+        options.setdefault('cwd', self.dir)
+        options.setdefault('env', self.env)
+        return run(argv, **options)
+
+    def run_well(self, argv, **options):
+        """Run a command that has to succeed."""
+        outcome = self.run(argv, **options)
+        self.check(outcome.status == 0, f'{command_text(argv)}: {outcome}')
+        return outcome
+
+    def compile(self, source, flags=(), name=None):
+        """Compile one of our programs; returns its path. It is built once and kept in build/tests."""
+        compiler = 'g++' if source.endswith('.cpp') else 'gcc'
+        relative = os.path.relpath(source, ROOT)
+        program = os.path.join(self.settings.build, 'tests', name or os.path.splitext(relative)[0].replace('tests/', ''))
+        os.makedirs(os.path.dirname(program), exist_ok=True)
+        fresh = f'{program}.{os.getpid()}.{id(self)}'       # so that two cases may build the same one
+        self.run_well([compiler, '-O2', '-g', '-Wall', '-o', fresh, source, '-pthread', *flags], cwd=ROOT, timeout=120)
+        os.rename(fresh, program)
+        return program
+
+    def record(self, argv, *, trace=None, options=(), **more):
+        trace = trace or self.path('trace')
+        self.hint = f'{self.heddle} replay {trace}'
+        return self.run([self.heddle, 'record', '-o', trace, *options, '--', *argv], **more)
+
+    def replay(self, trace=None, *, options=(), offline=True, **more):
+        prefix = self.settings.offline if offline else []
+        return self.run([*prefix, self.heddle, 'replay', *options, trace or self.path('trace')], **more)
+
+    # ---- the test of all tests
+
+    def reproduce(self, argv, *, make=None, stdin=b'', status=0, checksum=True, options=(), varies=False, same=False,
+                  timeout=60, plain=True, extra=None):
+        """Run plainly, record, take the inputs away, replay without network: the same bytes each time.
+
+        make(folder) creates the inputs. varies: the plain run must print something else than the recorded one, so
+        that the test proves something. same: it must print the same.
+        """
+        env = dict(self.env, **(extra or {}))
+
+        def inputs(folder):
+            self.folder(folder)
+            if make:
+                make(self.path(folder))
+            return self.path(folder)
+
+        if plain:
+            # In a folder of the same name, so that what it prints can be compared.
+            before = self.run(argv, cwd=inputs('work'), stdin=stdin, timeout=timeout, env=env)
+            self.times['plain'] = before.seconds
+            self.check(before.status == status, f'plain run: {before}')
+            os.rename(self.path('work'), self.path('plain'))
+
+        options = [*options, *(['--checksum'] if checksum else [])]
+        recorded = self.record(argv, cwd=inputs('work'), stdin=stdin, timeout=timeout * 2, options=options, env=env)
+        self.times['record'] = recorded.seconds
+        self.check(recorded.status == status, f'recording: expected {status_text(status)}, got {recorded}')
+        if plain:
+            # Whatever else varies: a recording that lost a whole stream is wrong, and so would be its equal replay.
+            for kind, a, b in (('stdout', before.out, recorded.out), ('stderr', before.err, without_ours(recorded.err))):
+                self.check(bool(a) == bool(b), f'{kind}: plain run {len(a)} bytes, recorded {len(b)}')
+        else:
+            self.check(recorded.out, 'the recording printed nothing')
+        if varies:
+            self.check(before.out != recorded.out, 'the plain run printed the same: this test shows nothing')
+        if same:
+            self.check(before.out == recorded.out, difference('plain output', recorded.out, before.out))
+        os.rename(self.path('work'), self.path('away'))
+        self.replays(recorded, timeout=timeout * 2)
+        return recorded
+
+    def replays(self, recorded, *, trace=None, timeout=120):
+        """Replay as often as asked; each must print and end as recorded."""
+        for n in range(self.settings.replays):
+            again = self.replay(trace, timeout=timeout, env=dict(self.env, TZ=f'XXX{n}', LANG='C', NOISE='x' * n * 17))
+            self.times['replay'] = min(again.seconds, self.times.get('replay', 1e9))
+            which = f'replay {n + 1} of {self.settings.replays}: '
+            self.check(again.status == recorded.status,
+                       f'{which}expected {status_text(recorded.status)}, got {again}')
+            for kind, old, new in (('stdout', recorded.out, again.out),
+                                   ('stderr', without_ours(recorded.err), without_ours(again.err))):
+                text = difference(kind, old, new)
+                self.check(not text, f'{which}{text}')
+
+    def clean(self):
+        shutil.rmtree(self.dir, ignore_errors=True)

@@ -1,0 +1,186 @@
+"""What users get wrong, and machines that are not as needed: a message and exit 121 or 122, never a half recording."""
+import os
+import shutil
+import struct
+import subprocess
+
+import tracefile
+from harness import CANNOT, USAGE
+
+NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+
+
+def refused(t, outcome, *words, status=(CANNOT,)):
+    t.check(outcome.status in status, f'expected exit {" or ".join(map(str, status))}, got {outcome}')
+    text = outcome.err.decode(errors='replace')
+    t.check(text.startswith('heddle:'), f'the message does not start with "heddle:": {text!r}')
+    for word in words:
+        t.check(word in text, f'the message does not name {word}: {text!r}')
+    t.check('core dumped' not in text and 'Assert' not in text and 'BUG' not in text, text)
+
+
+def case_missing_program(t):
+    refused(t, t.record(['no-such-program-anywhere']), 'no-such-program-anywhere')
+    refused(t, t.record(['./no/such/file'], trace=t.path('two')), './no/such/file')
+
+
+case_missing_program.quick = True
+
+
+def case_directory(t):
+    refused(t, t.record(['/usr/bin/']), '/usr/bin/')
+
+
+def case_not_executable(t):
+    shutil.copy('/bin/true', t.path('true'))
+    os.chmod(t.path('true'), 0o644)
+    refused(t, t.record(['./true']), './true')
+
+
+def case_empty_file(t):
+    with open(t.path('empty'), 'w'):
+        pass
+    os.chmod(t.path('empty'), 0o755)
+    refused(t, t.record(['./empty']), './empty')
+
+
+def elf_with(t, name, change):
+    with open('/bin/true', 'rb') as file:
+        data = bytearray(file.read())
+    change(data)
+    with open(t.path(name), 'wb') as file:
+        file.write(data)
+    os.chmod(t.path(name), 0o755)
+
+
+def case_wrong_machine(t):
+    elf_with(t, 'other', lambda data: struct.pack_into('<H', data, 18, 62 if data[18] != 62 else 183))
+    refused(t, t.record(['./other']), './other')
+
+
+def case_cut_elf(t):
+    """Programs that end too early: refused where the kernel refuses them, else they may die as they do without Heddle."""
+    for size in (4, 20, 63, 64, 100, 500, 5000):
+        elf_with(t, f'cut{size}', lambda data: data.__delitem__(slice(size, None)))
+        outcome = t.record([f'./cut{size}'], trace=t.path(f'trace{size}'))
+        try:
+            plain = t.run([t.path(f'cut{size}')]).status
+        except OSError:
+            plain = CANNOT
+        t.check(outcome.status in (CANNOT, plain), f'cut at {size}: {outcome}, without heddle {plain}')
+        t.check(b'heddle:' in outcome.err or outcome.status != CANNOT, f'cut at {size}: no message')
+
+
+def case_interpreter_missing(t):
+    with open(t.path('script'), 'w') as file:
+        file.write('#!/no/such/interpreter\n')
+    os.chmod(t.path('script'), 0o755)
+    refused(t, t.record(['./script']), '/no/such/interpreter')
+
+
+def case_set_uid(t):
+    """Recorded without its privilege, and that is said."""
+    t.need_root()
+    os.chmod(t.dir, 0o777)
+    shutil.copy('/usr/bin/id', t.path('id'))
+    os.chmod(t.path('id'), 0o4755)
+    outcome = t.run([*NOBODY, t.heddle, 'record', '-o', t.path('trace'), '--', t.path('id'), '-u'])
+    t.check(outcome.status == 0 and outcome.out == b'65534\n', f'{outcome}: {outcome.out!r}')
+    t.check(b'heddle:' in outcome.err and b'privilege' in outcome.err, f'nothing said: {outcome.err!r}')
+
+
+def case_existing_trace(t):
+    t.folder('trace')
+    with open(t.path('trace', 'precious'), 'w') as file:
+        file.write('mine')
+    refused(t, t.record(['true']), t.path('trace'), status=(USAGE, CANNOT))
+    t.check(os.listdir(t.path('trace')) == ['precious'], 'the existing directory was touched')
+
+
+def case_unwritable_folder(t):
+    refused(t, t.record(['true'], trace='/proc/trace'), '/proc/trace')
+    if os.geteuid() == 0:
+        os.chmod(t.folder('closed'), 0o755)
+        os.chmod(t.dir, 0o755)
+        target = t.path('closed', 'trace')
+        refused(t, t.run([*NOBODY, t.heddle, 'record', '-o', target, '--', 'true']), target)
+
+
+def case_full_disk(t):
+    """A recording that fills its disk ends with a message, and what was written is replayable."""
+    t.need_root()
+    disk = t.folder('disk')
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', disk], stderr=subprocess.DEVNULL).returncode:
+        t.skip('no mount here')
+    try:
+        outcome = t.record(['sh', '-c', 'echo first; while :; do head -c 1000000 /dev/urandom; done > /dev/null'],
+                           trace=f'{disk}/trace', timeout=120)
+        refused(t, outcome, 'space')
+        again = t.replay(f'{disk}/trace')
+        t.check(again.status in (0, CANNOT) and b'heddle:' in again.err, f'replay: {again}')
+    finally:
+        subprocess.run(['umount', '-l', disk])
+
+
+def changed(t, change):
+    t.check(t.record(['true']).status == 0, 'recording failed')
+    tracefile.change_meta(t.path('trace'), change)
+
+
+def case_other_version(t):
+    changed(t, lambda meta: meta.update(version=meta['version'] + 1))
+    for verb in ('replay', 'dump', 'stat'):
+        refused(t, t.run([t.heddle, verb, t.path('trace')]), 'version')
+
+
+def case_other_version_in_a_stream(t):
+    t.check(t.record(['true']).status == 0, 'recording failed')
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[0])
+    log.header[1] += 1
+    log.write()
+    refused(t, t.replay(), 'version')
+
+
+def case_other_machine(t):
+    changed(t, lambda meta: meta['machine'].update(arch='pdp11', elf=1))
+    refused(t, t.replay(), 'pdp11')
+
+
+def case_other_machine_in_a_stream(t):
+    t.check(t.record(['true']).status == 0, 'recording failed')
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[0])
+    log.header[2] = 62 if log.header[2] != 62 else 183
+    log.write()
+    refused(t, t.replay())
+
+
+def case_not_a_trace(t):
+    t.folder('nothing')
+    with open(t.path('file'), 'w') as file:
+        file.write('text')
+    for verb in ('replay', 'dump', 'stat'):
+        refused(t, t.run([t.heddle, verb, t.path('nothing')]), 'nothing')
+        refused(t, t.run([t.heddle, verb, t.path('file')]), 'file')
+        refused(t, t.run([t.heddle, verb, t.path('absent')]), 'absent')
+
+
+def case_usage(t):
+    for words in ([], ['record'], ['record', '--no-such-option', 'true'], ['no-such-verb'], ['replay', '--repeat=x', 'T'],
+                  ['replay', '--repeat=-1', 'T'], ['dump', '--nothing'], ['record', '-o']):
+        outcome = t.run([t.heddle, *words])
+        t.check(outcome.status == USAGE, f'heddle {" ".join(words)}: {outcome}')
+        t.check(outcome.err, f'heddle {" ".join(words)}: no message')
+
+
+def case_help(t):
+    for words in (['help'], ['--help'], *([verb, '--help'] for verb in ('record', 'replay', 'dump', 'stat', 'ls', 'rm', 'doctor'))):
+        outcome = t.run_well([t.heddle, *words])
+        t.check(b'heddle' in outcome.out, f'heddle {" ".join(words)} printed {outcome.out!r}')
+
+
+def case_closed_output(t):
+    """Standard descriptors that are closed do not become the recorder's own files."""
+    def status(prefix):
+        return t.run(['sh', '-c', f'{prefix} sh -c "echo x" <&- >&-; echo $?']).out.strip()
+    plain, recorded = status(''), status(f'"{t.heddle}" record -o trace --')
+    t.check(plain == recorded, f'without heddle exit {plain!r}, recorded {recorded!r}')

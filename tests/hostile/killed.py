@@ -1,0 +1,97 @@
+"""kill -9 of the program, of heddle, of both, at random moments: what was recorded replays up to its last event."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import Failure, end_session
+
+EACH = 20
+# One line a write; about 1.5 seconds when nobody kills it, with a child now and then.
+PROGRAM = '''
+import os, time
+for i in range(3000):
+    os.write(1, b"%d %d\\n" % (i, time.time_ns()))
+    if i % 500 == 7 and os.fork() == 0:
+        os.write(1, b"child %d\\n" % os.getpid())
+        os._exit(0)
+    time.sleep(0.0004)
+'''
+
+
+def descendants(pid):
+    found = []
+    try:
+        with open(f'/proc/{pid}/task/{pid}/children') as file:
+            for child in map(int, file.read().split()):
+                found += [child, *descendants(child)]
+    except OSError:
+        pass
+    return found
+
+
+def kill(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def record_and_kill(t, trace, who, delay):
+    """Returns what the program had printed in the end, and how many bytes of it before anybody was killed."""
+    printed = trace + '.out'
+    with open(printed, 'wb') as out, open(trace + '.err', 'wb') as err:
+        process = subprocess.Popen([t.heddle, 'record', '-o', trace, '--', 'python3', '-S', '-c', PROGRAM], stdout=out,
+                                   stderr=err, stdin=subprocess.DEVNULL, env=t.env, start_new_session=True)
+        try:
+            deadline = time.monotonic() + 20
+            while not os.path.getsize(printed):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise Failure(f'the recording printed nothing; exit {process.poll()}')
+                time.sleep(0.005)
+            time.sleep(delay)
+            inside = descendants(process.pid)
+            before = os.path.getsize(printed)
+            kill({'program': inside, 'heddle': [process.pid], 'both': [process.pid, *inside]}[who])
+            if who == 'heddle':
+                time.sleep(0.2)         # the program may go on for a while, or end by itself
+                kill(inside)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                raise Failure('heddle did not end after the program was killed') from None
+        finally:
+            end_session(process)
+    with open(printed, 'rb') as file:
+        return file.read(), before
+
+
+def case_at_random_moments(t):
+    wrong = []
+    for n in range(EACH):
+        seed = t.batch * EACH + n
+        rng = random.Random(seed)
+        who, delay = ('program', 'heddle', 'both')[n % 3], rng.random() * 1.0
+        trace = t.path(f'killed{seed}')
+        printed, before = record_and_kill(t, trace, who, delay)
+        again = t.replay(trace, offline=False, timeout=60)
+        text = None
+        if again.status not in (0, -signal.SIGKILL):
+            text = f'replay: {again}'
+        elif not printed.startswith(again.out):
+            text = f'replay printed other bytes than the recording: {again.out[-80:]!r}'
+        elif printed[:before].count(b'\n') - again.out.count(b'\n') > 2:
+            # Each process may have been between its write and its entry; nothing else may be lost.
+            text = f'lost lines: {before} bytes printed before the kill, {len(again.out)} replayed'
+        if text:
+            wrong.append(f'{who} killed after {delay:.3f} s (seed {seed}): {text}')
+            t.hint = f'{t.heddle} replay {trace}'
+        else:
+            shutil.rmtree(trace)
+    t.check(not wrong, f'{len(wrong)} of {EACH} wrong:\n' + '\n'.join(wrong[:5]))
+
+
+case_at_random_moments.batches = 25

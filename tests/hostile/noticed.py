@@ -1,0 +1,183 @@
+"""What has to be noticed: a changed binary, entries edited with their checksums made right again."""
+import os
+import re
+
+import tracefile
+from harness import CANNOT, DIVERGED, ROOT, Failure
+
+SMALL = os.path.join(ROOT, 'tests', 'programs', 'changing.c')
+
+
+def recorded(t):
+    program = t.compile(SMALL, name='hostile/changing')
+    outcome = t.record([program])
+    t.check(outcome.status == 0, f'recording: {outcome}')
+    return outcome
+
+
+def edited(t, edit):
+    """Record, let edit(log) change the first process's stream, replay: must be called diverged."""
+    recorded(t)
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[0])
+    edit(log)
+    log.write()
+    tracefile.change_meta(t.path('trace'))
+    again = t.replay()
+    t.check(again.status == DIVERGED, f'expected exit {DIVERGED}, got {again}')
+    t.check(b'heddle:' in again.err, 'no message')
+    return again.err.decode(errors='replace')
+
+
+def calls(log):
+    return [e for e in log.entries() if e.kind == tracefile.ENTRY_SYSCALL]
+
+
+def last_write(log):
+    """The write of the program's output: it has a hash of what was written."""
+    return next(e for e in reversed(calls(log)) if any(b[1] == tracefile.BLOCK_HASH for b in e.blocks()))
+
+
+def change_block(entry, kind, offset):
+    at = next(b[0] for b in entry.blocks() if b[1] == kind)
+    entry.data[at + 16 + offset] ^= 1
+
+
+def case_unedited(t):
+    """The control: rewriting a log without a change is still an exact replay."""
+    outcome = recorded(t)
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[0])
+    log.write()
+    tracefile.change_meta(t.path('trace'))
+    t.replays(outcome)
+
+
+def case_edited_output(t):
+    """The hash of a write: the program writes something else than was recorded."""
+    def edit(log):
+        change_block(last_write(log), tracefile.BLOCK_HASH, 0)
+    edited(t, edit)
+
+
+case_edited_output.quick = True
+
+
+def case_edited_time(t):
+    """A clock's answer: the program prints it, so the next write differs."""
+    def edit(log):
+        clock = [e for e in calls(log) if len(e.args()) == 2 and any(b[1] == tracefile.BLOCK_OUT and len(b[4]) == 16 for b in e.blocks())]
+        t.check(clock, 'no clock_gettime in the trace')
+        change_block(clock[-1], tracefile.BLOCK_OUT, 8)
+    edited(t, edit)
+
+
+def case_edited_result(t):
+    """getpid's result, which the program prints. Numbers: 172 on aarch64, 39 on x86-64."""
+    def edit(log):
+        pid = [e for e in calls(log) if e.nr == (172 if os.uname().machine == 'aarch64' else 39)]
+        t.check(pid, 'no getpid in the trace')
+        pid[-1].put('<q', 8, pid[-1].result + 1)
+    edited(t, edit)
+
+
+def case_edited_number(t):
+    def edit(log):
+        entry = calls(log)[len(calls(log)) // 2]
+        entry.put('<H', 4, entry.nr ^ 1)
+    edited(t, edit)
+
+
+def case_edited_argument(t):
+    def edit(log):
+        entry = last_write(log)
+        entry.put('<Q', 16 + 16, entry.args()[2] + 1)
+    edited(t, edit)
+
+
+def case_entry_removed(t):
+    def edit(log):
+        chunk = next(c for c in log.chunks if last_write(log) in c)
+        chunk.remove(calls(log)[-3])
+    edited(t, edit)
+
+
+def case_entry_repeated(t):
+    def edit(log):
+        chunk = next(c for c in log.chunks if last_write(log) in c)
+        at = chunk.index(last_write(log))
+        chunk.insert(at, tracefile.Entry(chunk[at].data))
+    edited(t, edit)
+
+
+def case_message_says_where(t):
+    """The first difference is told with event, what was recorded, what happened."""
+    def edit(log):
+        change_block(last_write(log), tracefile.BLOCK_HASH, 0)
+    text = edited(t, edit)
+    for word in ('event', 'recorded', 'write'):
+        t.check(re.search(word, text), f'the message does not say "{word}":\n{text}')
+
+
+def change_binary(t):
+    """Make the saved program print something else. Returns the name of its file and its new contents."""
+    recorded(t)
+    files = t.path('trace', 'files')
+    program = t.compile(SMALL, name='hostile/changing')
+    with open(program, 'rb') as file:
+        whole = file.read()
+    for name in os.listdir(files):
+        with open(os.path.join(files, name), 'rb') as file:
+            data = file.read()
+        if data == whole:
+            at = data.index(b'ids %d %d')
+            data = data[:at] + b'IDS' + data[at + 3:]
+            tracefile.rewrite(os.path.join(files, name), data)
+            return name, data
+    raise Failure(f'the program is not in {files}')
+
+
+def case_changed_binary(t):
+    """A saved file is not what was saved: its checksum says so."""
+    name, _ = change_binary(t)
+    again = t.replay()
+    t.check(again.status == CANNOT and name.encode() in again.err, f'expected {CANNOT} and a name, got {again}')
+
+
+def case_changed_binary_with_its_checksum(t):
+    """The same with the checksum made right: the program then does something else, and that is noticed."""
+    name, data = change_binary(t)
+
+    def seal(meta):
+        next(f for f in meta['files'] if f['name'] == name)['hash'] = f'{tracefile.xxh64(data):016x}'
+    tracefile.change_meta(t.path('trace'), seal)
+    again = t.replay()
+    t.check(again.status == DIVERGED and b'heddle:' in again.err, f'expected {DIVERGED}, got {again}')
+
+
+def case_end_cut_off(t):
+    """A stream that ends at a whole entry, its own sums right, but before the end that meta.json tells of."""
+    recorded(t)
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[0])
+    del log.chunks[-1][-4:]
+    log.write()
+    again = t.replay()
+    t.check(again.status == CANNOT and b'heddle:' in again.err, f'expected {CANNOT}, got {again}')
+
+
+def case_process_gone(t):
+    """The folder of a process is missing."""
+    t.check(t.record(['sh', '-c', 'echo one; /bin/echo two; exit 3']).status == 3, 'recording failed')
+    streams = tracefile.logs(t.path('trace'))
+    t.check(len(streams) >= 2, f'one stream only: {streams}')
+    os.unlink(streams[-1])
+    again = t.replay()
+    t.check(again.status in (CANNOT, DIVERGED) and b'heddle:' in again.err, f'{again}')
+
+
+def case_two_streams_swapped(t):
+    t.check(t.record(['sh', '-c', '/bin/echo one; /bin/echo two; exit 3']).status == 3, 'recording failed')
+    a, b = tracefile.logs(t.path('trace'))[-2:]
+    os.rename(a, a + '.x')
+    os.rename(b, a)
+    os.rename(a + '.x', b)
+    again = t.replay()
+    t.check(again.status in (CANNOT, DIVERGED) and b'heddle:' in again.err, f'{again}')

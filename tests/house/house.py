@@ -1,0 +1,91 @@
+"""The house itself: layout, includes, both compilers, the other machine, install, manual pages."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import tracefile
+from harness import ROOT
+
+
+def make(t, *words, timeout=600):
+    return t.run_well(['make', '-s', *words], cwd=ROOT, timeout=timeout)
+
+
+def case_format(t):
+    files = subprocess.run(['find', 'bench', 'commands', 'examples', 'loader', 'runtime', 'tests', 'trace', '-name', '*.[ch]', '-o',
+                            '-name', '*.cpp'], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.split()
+    outcome = t.run(['clang-format', '--dry-run', '-Werror', *sorted(files)], cwd=ROOT)
+    wrong = sorted(set(re.findall(r'^(\S+?):\d+:\d+: error', outcome.err.decode(), re.M)))
+    t.check(not wrong, 'not laid out (make format):\n' + '\n'.join(wrong))
+
+
+def case_includes(t):
+    outcome = t.run([sys.executable, 'tests/check_includes.py'], cwd=ROOT)
+    t.check(outcome.status == 0, outcome.out.decode())
+
+
+case_includes.quick = True
+
+
+def case_clang(t):
+    make(t, 'CC=clang', f'BUILD={t.settings.build}/clang')
+
+
+def case_cross_build(t):
+    make(t, 'cross', f'BUILD={t.settings.build}')
+
+
+def case_install(t):
+    """Installed elsewhere, it finds its parts and works."""
+    make(t, 'install', f'DESTDIR={t.path("root")}', 'PREFIX=/usr', f'BUILD={t.settings.build}')
+    heddle = t.path('root', 'usr', 'bin', 'heddle')
+    outcome = t.run([heddle, 'record', '-o', t.path('trace'), '--', 'sh', '-c', 'echo $$; exit 4'])
+    again = t.run([heddle, 'replay', t.path('trace')])
+    t.check(outcome.status == again.status == 4 and outcome.out == again.out, f'{outcome}\n{again}')
+
+
+def case_manual(t):
+    """One page per verb: the table of verbs and doc/ name the same ones."""
+    verbs = set(re.findall(rb'^  (\w+) ', t.run([t.heddle, 'help']).out, re.M)) - {b'help'}
+    pages = {os.path.basename(p)[7:-5].encode() for p in glob.glob(f'{ROOT}/doc/heddle-*.1.md')}
+    t.check(verbs == pages, f'verbs {sorted(verbs)}\npages {sorted(pages)}')
+    for page in glob.glob(f'{ROOT}/doc/*.1.md'):
+        t.run_well(['lowdown', '-s', '-Tman', page])
+
+
+def case_demo(t):
+    outcome = t.run(['make', '-s', 'demo', f'BUILD={t.settings.build}'], cwd=ROOT)
+    t.check(outcome.status == 0, f'{outcome}\n{outcome.out.decode()}')
+
+
+def case_no_path_of_one_machine(t):
+    """Nothing in the tree names a folder of whoever wrote it."""
+    place = os.path.dirname(ROOT) + '/'
+    if place.count('/') < 3 and len(place) < 6:
+        t.skip('the project lies too near the root to tell')
+    found = t.run(['git', 'grep', '--untracked', '-nIF', place], cwd=ROOT)
+    if found.status > 1:
+        t.skip('not a git repository')
+    t.check(found.status == 1, found.out.decode())
+
+
+def example(text, name):
+    """The bytes of a worked example: the two-digit words at the start of each line after its mark, up to a wide space."""
+    lines = text.split(f'<!-- {name} -->\n')[1].split('\n\n')[0].splitlines()
+    return bytes.fromhex(''.join(re.match(r'((?:[0-9a-f]{2}\b\s*)+)', re.split(r'\s{3,}', line.strip())[0]).group(1) for line in lines))
+
+
+def case_format_example(t):
+    """The worked example of doc/trace-format.md is what the tests' own reader finds right."""
+    with open(f'{ROOT}/doc/trace-format.md') as file:
+        text = file.read()
+    os.makedirs(t.path('p0'))
+    with open(t.path('p0', 't0.log'), 'wb') as file:
+        file.write(example(text, 'log'))
+    entries = tracefile.Log(t.path('p0', 't0.log')).entries()
+    t.check([bytes(e.data) for e in entries] == [example(text, 'entry')], f'the log holds {[e.data.hex() for e in entries]}')
+    with open(f'{ROOT}/trace/format.h') as file:
+        version = re.search(r'TRACE_VERSION (\d+)', file.read()).group(1)
+    t.check(f'has a version, {version} now' in text, 'the page is of another version than trace/format.h')

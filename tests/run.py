@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Run Heddle's tests. The folders are the registry: a new file is a new test. See tests/README.md."""
+import argparse
+import concurrent.futures
+import datetime
+import glob
+import hashlib
+import importlib.util
+import inspect
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import ROOT, Failure, Skip, Trial, shorten   # noqa: E402
+
+SANITIZERS = {'plain': [], 'asan': ['-fsanitize=address'], 'ubsan': ['-fsanitize=undefined', '-fno-sanitize-recover=all']}
+
+
+class Case:
+    def __init__(self, folder, name, function, *, variant='', quick=False, known_failure=None):
+        self.id = f'{folder}/{name}' + (f'[{variant}]' if variant else '')
+        self.folder, self.function, self.quick, self.known_failure = folder, function, quick, known_failure
+        self.batch = 0
+        self.verdict, self.text, self.seconds, self.times, self.notes, self.hint = None, '', 0, {}, [], None
+
+
+# ---- finding the cases ---------------------------------------------------------------------------------------------
+
+def run_line(source):
+    """The `run:` line of a program's first comment, as a dictionary: key=value, or a bare key."""
+    with open(source, errors='replace') as file:
+        head = file.read(8000)
+    found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
+    words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
+    known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'flags', 'sources', 'same',
+             'varies', 'check', 'timeout', 'options', 'root', 'no-plain'}
+    for key, _, _ in words:
+        if key not in known:
+            sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
+    return {key: value for key, _, value in words}
+
+
+def program_cases(folder, source, both_ways):
+    """A C or C++ program: run, record, replay; with both_ways also with every call trapping."""
+    name = os.path.splitext(os.path.basename(source))[0]
+    keys = run_line(source)
+    status = -int(keys['signal']) if 'signal' in keys else int(keys.get('status', 0))
+
+    def function(trial, options):
+        if 'root' in keys:
+            trial.need_root()
+        flags = shlex.split(keys.get('flags', '')) + (['-static'] if 'static' in keys else [])
+        program = trial.compile(source, flags)
+        if 'no-checksum' in keys:
+            trial.notes.append('no checksum: ' + keys['no-checksum'])
+        trial.reproduce([f'./{name}', *shlex.split(keys.get('args', ''))],
+                        make=lambda folder: shutil.copy(program, folder), stdin=keys.get('stdin', '').encode(),
+                        status=status, checksum='no-checksum' not in keys, same='same' in keys, varies='varies' in keys,
+                        timeout=int(keys.get('timeout', 60)), plain='no-plain' not in keys,
+                        options=[*options, *shlex.split(keys.get('options', ''))])
+
+    for variant, options in (('', []), ('no-patch', ['--no-patch']))[:2 if both_ways else 1]:
+        yield Case(folder, name, lambda trial, options=options: function(trial, options), variant=variant,
+                   quick='check' in keys and not variant, known_failure=keys.get('known-failure'))
+
+
+def unit_cases(source):
+    name = os.path.splitext(os.path.basename(source))[0]
+    keys = run_line(source)
+
+    def function(trial, flags):
+        program = trial.path(name)
+        trial.run_well(['gcc', '-std=gnu17', '-O1', '-g', '-Wall', '-DHEDDLE_TOOL', '-I.', *flags, '-o', program, source,
+                        *shlex.split(keys.get('sources', '')), *shlex.split(keys.get('flags', '')),
+                        '-pthread', '-lzstd', '-lxxhash', '-ljansson'], cwd=ROOT, timeout=180)
+        outcome = trial.run([program, *shlex.split(keys.get('args', ''))], timeout=int(keys.get('timeout', 120)))
+        trial.check(outcome.status == 0, f'{outcome}\n{shorten(outcome.out)}')
+
+    for variant, flags in SANITIZERS.items():
+        yield Case('unit', name, lambda trial, flags=flags: function(trial, flags), variant=variant,
+                   quick=variant == 'plain', known_failure=keys.get('known-failure'))
+
+
+def module_cases(folder, path, soak):
+    """A Python file: each function case_NAME(trial) is a case, cut into `batches` for soak if it says so."""
+    spec = importlib.util.spec_from_file_location(f'{folder}_{os.path.basename(path)[:-3]}', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if not name.startswith('case_'):
+            continue
+        batches = getattr(function, 'batches', 1) if soak else 1
+        for batch in range(batches):
+            case = Case(folder, name[5:], function, variant=f'{batch + 1} of {batches}' if batches > 1 else '',
+                        quick=getattr(function, 'quick', False), known_failure=getattr(function, 'known_failure', None))
+            case.batch = batch
+            yield case
+
+
+def find_cases(level):
+    cases = []
+    for folder in sorted(os.path.basename(os.path.dirname(d)) for d in glob.glob(f'{ROOT}/tests/*/')):
+        for path in sorted(glob.glob(f'{ROOT}/tests/{folder}/*')):
+            if folder == 'unit' and path.endswith('_test.c'):
+                cases += unit_cases(path)
+            elif folder != 'unit' and path.endswith(('.c', '.cpp')):
+                cases += program_cases(folder, path, folder == 'syscalls')
+            elif path.endswith('.py'):
+                cases += module_cases(folder, path, level == 'soak')
+    if level == 'check':
+        # Every unit test, and of each other folder what is marked, or else the first.
+        chosen = [c for c in cases if c.quick]
+        for folder in {c.folder for c in cases} - {c.folder for c in chosen}:
+            chosen.append(next(c for c in cases if c.folder == folder))
+        cases = [c for c in cases if c in chosen]
+    return cases
+
+
+# ---- running them --------------------------------------------------------------------------------------------------
+
+def run_case(case, top, settings):
+    began = time.monotonic()
+    trial = Trial(case.id, os.path.join(top, re.sub(r'[^\w.-]+', '-', case.id).strip('-')), settings)
+    trial.batch = case.batch
+    try:
+        case.function(trial)
+        case.verdict = 'passed'
+    except Skip as reason:
+        case.verdict, case.text = 'skipped', str(reason)
+    except Failure as failure:
+        case.verdict, case.text = 'failed', str(failure)
+    except Exception as error:      # a fault of the test itself is a failure too
+        at = error.__traceback__
+        while at.tb_next:
+            at = at.tb_next
+        case.verdict = 'failed'
+        case.text = f'{type(error).__name__}: {error} ({os.path.basename(at.tb_frame.f_code.co_filename)}:{at.tb_lineno})'
+    if case.known_failure:
+        if case.verdict == 'failed':
+            case.verdict, case.text = 'skipped', 'known failure: ' + case.known_failure
+        elif case.verdict == 'passed':
+            case.verdict, case.text = 'failed', 'passes, but is marked as a known failure'
+    case.seconds, case.times, case.notes = time.monotonic() - began, trial.times, trial.notes
+    if case.verdict == 'failed':
+        case.hint = trial.hint
+    elif not settings.keep:
+        trial.clean()
+    return case
+
+
+class Screen:
+    """One line a case; on a terminal passed cases only move the progress line."""
+
+    def __init__(self, total):
+        self.total, self.done, self.failed = total, 0, 0
+        self.tty = sys.stdout.isatty()
+        self.lock = threading.Lock()
+
+    def show(self, case):
+        with self.lock:
+            self.done += 1
+            self.failed += case.verdict == 'failed'
+            if self.tty:
+                sys.stdout.write('\r\033[K')
+            if case.verdict != 'passed' or not self.tty:
+                word = {'passed': 'ok', 'failed': 'FAILED', 'skipped': 'skip'}[case.verdict]
+                print(f'{word:6} {case.id}  {case.seconds:.1f} s' + (f'  ({case.text})' if case.verdict == 'skipped' else ''))
+            if case.verdict == 'failed':
+                print(failure_text(case))
+            if self.tty:
+                sys.stdout.write(f'[{self.done}/{self.total}, {self.failed} failed] {case.id}')
+            sys.stdout.flush()
+
+
+def failure_text(case):
+    text = '\n'.join('    ' + line for line in case.text.split('\n'))
+    return text + (f'\n    again: {case.hint}' if case.hint else '')
+
+
+def report(cases):
+    """Times of everything that was recorded, then what was left out, then what failed."""
+    timed = [c for c in cases if 'record' in c.times]
+    if timed:
+        width = max(len(c.id) for c in timed)
+        print(f'\n{"":{width}}    plain   record   replay  seconds')
+        for case in timed:
+            cells = ''.join(f'{case.times[k]:9.3f}' if k in case.times else '        -' for k in ('plain', 'record', 'replay'))
+            print(f'{case.id:{width}}{cells}')
+    for case in cases:
+        for note in case.notes:
+            print(f'note: {case.id}: {note}')
+        if case.verdict == 'skipped':
+            print(f'skipped: {case.id}: {case.text}')
+    for case in cases:
+        if case.verdict == 'failed':
+            first = case.text.split('\n')[0]
+            print(f'failed: {case.id}: {first}' + (f'\n    again: {case.hint}' if case.hint else ''))
+
+
+def summary(cases):
+    count = {v: sum(c.verdict == v for c in cases) for v in ('passed', 'failed', 'skipped')}
+    return f'{count["passed"]} passed, {count["failed"]} failed' + (f', {count["skipped"]} skipped' if count['skipped'] else '')
+
+
+def offline_prefix():
+    """How to run a command without network: as root, or as the root of a namespace of our own, or not at all."""
+    for prefix in (['unshare', '-n'], ['unshare', '-rn']):
+        try:
+            if subprocess.run([*prefix, 'true'], stderr=subprocess.DEVNULL).returncode == 0:
+                return prefix
+        except FileNotFoundError:
+            break
+    return []
+
+
+# ---- soak: the same tests with their full counts, resumable ----------------------------------------------------------
+
+class Soak:
+    """Remembers what has passed with this build, so that a stopped run goes on where it was."""
+
+    def __init__(self, build):
+        self.file = os.path.join(build, 'soak.json')
+        digest = hashlib.sha256()
+        for name in ('bin/heddle', 'lib/heddle/loader'):
+            with open(os.path.join(build, name), 'rb') as file:
+                digest.update(file.read())
+        self.state = {'build': digest.hexdigest(), 'began': datetime.datetime.now().isoformat('T', 'minutes'), 'passed': {}}
+        try:
+            with open(self.file) as file:
+                old = json.load(file)
+            if old.get('build') == self.state['build']:
+                self.state = old
+        except (OSError, ValueError):
+            pass
+
+    def remaining(self, cases):
+        return [c for c in cases if c.id not in self.state['passed']]
+
+    def remember(self, case):
+        if case.verdict == 'passed':
+            self.state['passed'][case.id] = round(case.seconds, 1)
+            with open(self.file + '.new', 'w') as file:
+                json.dump(self.state, file, indent=1)
+            os.rename(self.file + '.new', self.file)
+
+    def finish(self, cases, earlier, settings):
+        """Write the dated result: it is committed with the change that it vouches for."""
+        today = datetime.date.today().isoformat()
+        path = os.path.join(ROOT, 'tests', 'results', f'soak-{today}-{platform.machine()}.txt')
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w') as file:
+            print(f'make soak, began {self.state["began"]}, ended {today}', file=file)
+            print(f'{platform.machine()}, Linux {platform.release()}, {os.cpu_count()} cores, '
+                  f'{settings.replays} replays per case', file=file)
+            for name, seconds in sorted(self.state['passed'].items()):
+                print(f'passed  {name}  {seconds} s', file=file)
+            for case in cases:
+                if case.verdict != 'passed':
+                    print(f'{case.verdict}  {case.id}: {case.text}', file=file)
+            print(summary_of_soak(cases, earlier), file=file)
+        print(f'result written to {os.path.relpath(path, ROOT)}')
+        if not any(c.verdict == 'failed' for c in cases):
+            os.unlink(self.file)
+
+
+def summary_of_soak(cases, earlier):
+    line = summary(cases)
+    passed = int(line.split()[0]) + earlier
+    return f'{passed} ' + line.split(' ', 1)[1]
+
+
+# ---- the command ---------------------------------------------------------------------------------------------------
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--check', action='store_true', help='unit tests and one case per folder, one replay each')
+    parser.add_argument('--soak', action='store_true', help='the full counts; a stopped run is taken up again')
+    parser.add_argument('--replays', type=int, help='replays of each recording (1 with --check, 50 with --soak, else 5)')
+    parser.add_argument('--only', metavar='PATTERN', help='only cases whose name contains this regular expression')
+    parser.add_argument('-j', '--jobs', type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument('--keep', action='store_true', help='keep the files of cases that pass, too')
+    parser.add_argument('--list', action='store_true', help='print the names of the cases')
+    parser.add_argument('--build', default=os.path.join(ROOT, 'build'), help='where make has built')
+    settings = parser.parse_args()
+    settings.level = 'soak' if settings.soak else 'check' if settings.check else 'test'
+    settings.replays = settings.replays or {'soak': 50, 'check': 1, 'test': 5}[settings.level]
+    settings.build = os.path.abspath(settings.build)
+    settings.offline = offline_prefix()
+    return settings
+
+
+def main():
+    settings = options()
+    cases = find_cases(settings.level)
+    if settings.only:
+        cases = [c for c in find_cases('soak' if settings.soak else 'test') if re.search(settings.only, c.id)]
+    if settings.list:
+        print('\n'.join(c.id for c in cases))
+        return 0
+    soak = Soak(settings.build) if settings.soak else None
+    earlier = 0
+    if soak:
+        earlier, cases = len(cases), soak.remaining(cases)
+        earlier -= len(cases)
+        print(f'{earlier} cases passed earlier with this build, {len(cases)} to go')
+    if not settings.offline:
+        print('note: no network namespace here (unshare -n); replays can see the network')
+    top = tempfile.mkdtemp(prefix='heddle-test-')
+    os.chmod(top, 0o755)            # some cases act as another user
+    screen = Screen(len(cases))
+    try:
+        with concurrent.futures.ThreadPoolExecutor(settings.jobs) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(run_case, c, top, settings) for c in cases]):
+                screen.show(done.result())
+                if soak:
+                    soak.remember(done.result())
+    except KeyboardInterrupt:
+        print('\nstopped')
+        os._exit(130)
+    if screen.tty:
+        print()
+    report(cases)
+    if os.listdir(top):
+        print(f'kept: {top}')
+    else:
+        os.rmdir(top)
+    if soak and not settings.only:
+        soak.finish(cases, earlier, settings)
+    print(summary_of_soak(cases, earlier) if soak else summary(cases))
+    return 1 if any(c.verdict == 'failed' for c in cases) or not cases else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

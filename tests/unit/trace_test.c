@@ -1,0 +1,433 @@
+/*
+ * The trace's files: does what goes into a ring come out of the log, and is every
+ * damage noticed?
+ *
+ * What could go wrong: entries that wrap around the ring's end, a packer that dies
+ * between writing a chunk and moving the tail (the chunk must not count twice) or
+ * inside a chunk (the torn part must be cut), a reader that believes a size, a
+ * flipped bit that gives other entries without an error.
+ */
+#define _GNU_SOURCE
+#define XXH_STATIC_LINKING_ONLY
+#include <assert.h>
+#include <ftw.h>
+#include "trace/list.c"
+#include "trace/pack.c"
+#include "trace/unpack.c"
+#include "trace/check.c"
+
+#define CHECK(condition) \
+	((condition) ? (void)0 : (fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition), exit(1)))
+
+static char dir[] = "/tmp/trace_test-XXXXXX";
+static struct trace_problem problem;
+static struct trace_packer *packer;
+static uint64_t seed = 88172645463325252ull;
+
+static uint64_t chance(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+/* ---- a writer, as the runtime's ------------------------------------------------------- */
+
+static struct ring_header *header;
+enum { WRITTEN_MAX = 32 << 20 };
+static uint8_t written[WRITTEN_MAX]; /* everything that was put into this ring */
+static uint64_t written_len;
+
+static void make_ring(unsigned image, unsigned slot)
+{
+	char path[PATH_ROOM + 64];
+
+	snprintf(path, sizeof path, "%s/p%u", dir, image);
+	mkdir(path, 0700);
+	trace_path(path, dir, image, slot, TRACE_RING);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	CHECK(fd >= 0 && !ftruncate(fd, RING_HEADER + RING_SIZE));
+	header = mmap(NULL, RING_HEADER + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(header != MAP_FAILED);
+	close(fd);
+	*header = (struct ring_header){
+		.magic = RING_MAGIC, .version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = slot
+	};
+	written_len = 0;
+}
+
+static void drop_ring(void)
+{
+	munmap(header, RING_HEADER + RING_SIZE);
+	header = NULL;
+}
+
+static void put(const struct entry *e)
+{
+	uint8_t *data = (uint8_t *)header + RING_HEADER;
+
+	CHECK(header->head + e->size - header->tail <= RING_SIZE);
+	for (uint32_t i = 0; i < e->size; i++)
+		data[(header->head + i) % RING_SIZE] = ((const uint8_t *)e)[i];
+	CHECK(written_len + e->size <= WRITTEN_MAX);
+	memcpy(written + written_len, e, e->size);
+	written_len += e->size;
+	header->events++;
+	header->head += e->size;
+}
+
+static uint64_t room[ENTRY_MAX / 8];
+
+static struct block *first_block(struct entry *e)
+{
+	return (struct block *)((uint64_t *)(e + 1) + ENTRY_ARGS(e->flags) + (e->flags & ENTRY_TICKETS ? 2 : 0));
+}
+
+static void put_start(void)
+{
+	struct entry *e = (struct entry *)room;
+
+	memset(room, 0, sizeof(struct entry) + sizeof(struct block) + sizeof(struct start_info));
+	e->kind = ENTRY_START;
+	first_block(e)->kind = BLOCK_START;
+	first_block(e)->len = sizeof(struct start_info);
+	e->size = sizeof *e + sizeof(struct block) + sizeof(struct start_info);
+	put(e);
+}
+
+static void put_call(uint32_t len, uint8_t kind, uint8_t flags)
+{
+	struct entry *e = (struct entry *)room;
+	uint32_t padded = (len + 7) & ~7u;
+
+	*e = (struct entry){ .nr = 63, .kind = kind, .flags = flags, .result = len };
+	struct block *b = first_block(e);
+	for (uint64_t *p = (uint64_t *)(e + 1); p < (uint64_t *)b; p++)
+		*p = chance() % 1000;
+	*b = (struct block){ .addr = 0x1000, .len = len, .kind = BLOCK_OUT, .arg = 1 };
+	memset(b + 1, 0, padded);
+	for (uint32_t i = 0; i < len; i++)
+		((uint8_t *)(b + 1))[i] = (uint8_t)(chance() % 16);
+	e->size = (uint32_t)((uint8_t *)(b + 1) - (uint8_t *)room) + padded;
+	put(e);
+}
+
+/* ---- reading back --------------------------------------------------------------------------- */
+
+/* Reads all entries of a log into *data. 0, or -1 with the problem. */
+static int read_back(unsigned image, unsigned slot, uint8_t **data, uint64_t *len)
+{
+	struct trace_reader reader;
+	const struct entry *e;
+	int more;
+
+	*data = malloc(WRITTEN_MAX);
+	*len = 0;
+	if (trace_reader_open(&reader, dir, image, slot, &problem))
+		return -1;
+	while ((more = trace_read(&reader, &e, &problem)) > 0) {
+		CHECK(*len + e->size <= WRITTEN_MAX);
+		memcpy(*data + *len, e, e->size);
+		*len += e->size;
+	}
+	trace_reader_close(&reader);
+	return more;
+}
+
+static void expect_written(unsigned image, unsigned slot)
+{
+	uint8_t *data;
+	uint64_t len;
+
+	if (read_back(image, slot, &data, &len)) {
+		fprintf(stderr, "%s\n", problem.text);
+		exit(1);
+	}
+	CHECK(len == written_len && !memcmp(data, written, len));
+	free(data);
+}
+
+static uint64_t file_size(const char *path)
+{
+	struct stat st;
+
+	CHECK(!stat(path, &st));
+	return (uint64_t)st.st_size;
+}
+
+/* ---- the tests ------------------------------------------------------------------------------- */
+
+/* Far more than a ring holds, so that entries wrap around its end. */
+static void round_trip(void)
+{
+	struct trace_ring *ring;
+
+	make_ring(0, 0);
+	put_start();
+	CHECK(trace_ring_open(&ring, dir, 0, 0, &problem) == 1);
+	for (int i = 0; i < 3000; i++) {
+		uint32_t len = (uint32_t)(chance() % (i % 50 ? 3000 : 400000));
+		if (header->head - header->tail > RING_SIZE - 500000)
+			CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+		put_call(len, ENTRY_SYSCALL, 3 | (i % 3 ? 0 : ENTRY_TICKETS));
+	}
+	header->done = 1;
+	CHECK(trace_ring_wants(ring) && !trace_ring_finished(ring));
+	CHECK(!trace_ring_pack(ring, packer, 3, &problem) && trace_ring_finished(ring));
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	trace_ring_close(ring);
+	drop_ring();
+	expect_written(0, 0);
+}
+
+/* A writer that waits must be let go. */
+static void wakes_writer(void)
+{
+	struct trace_ring *ring;
+
+	make_ring(1, 0);
+	put_start();
+	CHECK(trace_ring_open(&ring, dir, 1, 0, &problem) == 1);
+	CHECK(!trace_ring_wants(ring));
+	header->waiting = 1;
+	CHECK(trace_ring_wants(ring) && !trace_ring_pack(ring, packer, 1, &problem));
+	CHECK(!header->waiting && header->tail == header->head);
+	trace_ring_close(ring);
+	drop_ring();
+	CHECK(!trace_finish_rings(dir, packer, 3, &problem));
+	expect_written(1, 0);
+}
+
+/* The packer died after writing the chunk, before it moved the tail. */
+static void duplicate_chunk(void)
+{
+	struct trace_ring *ring;
+
+	make_ring(2, 0);
+	put_start();
+	put_call(100, ENTRY_SYSCALL, 3);
+	CHECK(trace_ring_open(&ring, dir, 2, 0, &problem) == 1);
+	CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+	uint64_t tail = header->tail;
+	put_call(200, ENTRY_SYSCALL, 3);
+	CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+	header->tail = tail;
+	put_call(300, ENTRY_SYSCALL, 3);
+	trace_ring_close(ring);
+	drop_ring();
+	CHECK(!trace_finish_rings(dir, packer, 3, &problem));
+	expect_written(2, 0);
+}
+
+/* The packer died inside a chunk: at each byte of it. */
+static void torn_chunk(void)
+{
+	struct trace_ring *ring;
+	char path[PATH_ROOM + 64];
+
+	trace_path(path, dir, 3, 0, TRACE_LOG);
+	make_ring(3, 0);
+	put_start();
+	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == 1);
+	CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+	uint64_t tail = header->tail, size = file_size(path);
+	put_call(100, ENTRY_SYSCALL, 3);
+	CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+	trace_ring_close(ring);
+	for (uint64_t cut = file_size(path) - 1; cut >= size; cut--) {
+		header->tail = tail;
+		CHECK(!truncate(path, (off_t)cut));
+		CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == 1);
+		CHECK(file_size(path) == size && header->tail == tail);
+		trace_ring_close(ring);
+	}
+	/* cut more than is in the ring: that is damage, and must be said */
+	CHECK(!truncate(path, (off_t)size - 1));
+	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == -1 && strstr(problem.text, path));
+	CHECK(!truncate(path, 0));
+	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == -1);
+	header->tail = 0; /* now the ring has everything */
+	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == 1);
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	trace_ring_close(ring);
+	drop_ring();
+	expect_written(3, 0);
+}
+
+/* The thread died between an entry and its ENTRY_MORE: the event did not happen. */
+static void cut_event(void)
+{
+	char path[PATH_ROOM];
+	struct trace_list list;
+
+	make_ring(4, 0);
+	put_start();
+	put_call(100, ENTRY_SYSCALL, 3 | ENTRY_CONTINUED);
+	put_call(100, ENTRY_MORE, 0);
+	uint64_t whole = written_len;
+	put_call(100, ENTRY_SYSCALL, 3 | ENTRY_CONTINUED);
+	put_call(100, ENTRY_MORE, ENTRY_CONTINUED);
+	drop_ring();
+	CHECK(!trace_finish_rings(dir, packer, 3, &problem));
+	CHECK(!trace_list_read(&list, dir, &problem) && !trace_list_measure(&list, dir, &problem));
+	CHECK(list.nstreams == 5 && list.streams[4].image == 4 && list.streams[4].events == 5);
+	snprintf(path, sizeof path, "%s/raw", dir);
+	CHECK(!trace_unpack(dir, &list.streams[4], path, NULL, &problem));
+	CHECK(file_size(path) == whole);
+	unlink(path);
+	CHECK(!trace_check(dir, &list, NULL, NULL, &problem));
+	list.streams[4].events++;
+	CHECK(trace_check(dir, &list, NULL, NULL, &problem) == -1);
+	trace_list_free(&list);
+}
+
+/* The program's wild store hit the ring. */
+static void damaged_ring(void)
+{
+	struct trace_ring *ring;
+
+	make_ring(5, 0);
+	put_start();
+	put_call(100, ENTRY_SYSCALL, 3);
+	CHECK(trace_ring_open(&ring, dir, 5, 0, &problem) == 1);
+	uint64_t head = header->head;
+	header->head = head + 8;
+	CHECK(trace_ring_pack(ring, packer, 1, &problem) == -1 && strstr(problem.text, "t0.ring, byte "));
+	header->head = head + 2 * RING_SIZE;
+	CHECK(trace_ring_pack(ring, packer, 1, &problem) == -1);
+	header->head = head;
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	trace_ring_close(ring);
+	drop_ring();
+	expect_written(5, 0);
+}
+
+/* Names that only look like ours. */
+static void names(void)
+{
+	unsigned n = 7;
+
+	CHECK(trace_image_of("p0", &n) && n == 0 && trace_image_of("p4294967295", &n) && n == UINT32_MAX);
+	CHECK(!trace_image_of("p", &n) && !trace_image_of("p01", &n) && !trace_image_of("p4294967296", &n));
+	CHECK(!trace_image_of("p+1", &n) && !trace_image_of("p1 ", &n) && !trace_image_of("q1", &n));
+	CHECK(trace_slot_of("t12.log", ".log", &n) && n == 12 && !trace_slot_of("t12.ring", ".log", &n));
+}
+
+static void write_whole(const char *path, const uint8_t *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	CHECK(fd >= 0 && write(fd, data, len) == (ssize_t)len);
+	close(fd);
+}
+
+/* Flips, cuts, copies and inserts at random: an error, or the very same entries. A cut at a
+   chunk's end leaves a good log, which the sizes in meta.json tell from a whole one. */
+static void mutations(void)
+{
+	char path[PATH_ROOM + 64];
+	static uint8_t good[1 << 16], bad[1 << 17];
+	struct trace_stream expected = { .image = 6 };
+	struct trace_ring *ring;
+	unsigned noticed = 0;
+
+	make_ring(6, 0);
+	put_start();
+	CHECK(trace_ring_open(&ring, dir, 6, 0, &problem) == 1);
+	for (int i = 0; i < 60; i++) {
+		put_call((uint32_t)(chance() % 200), ENTRY_SYSCALL, 3 | ENTRY_TICKETS);
+		if (i % 20 == 9)
+			CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+	}
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	trace_ring_close(ring);
+	expected.raw = header->head;
+	expected.events = header->events;
+	drop_ring();
+	trace_path(path, dir, 6, 0, TRACE_LOG);
+	size_t size = file_size(path);
+	CHECK(size < sizeof good);
+	int fd = open(path, O_RDONLY);
+	CHECK(read(fd, good, size) == (ssize_t)size);
+	close(fd);
+	for (int i = 0; i < 2000; i++) {
+		size_t len = size, at = chance() % size, n = 1 + chance() % 64;
+		memcpy(bad, good, size);
+		switch (chance() % 4) {
+		case 0: bad[at] ^= (uint8_t)(1u << chance() % 8); break;
+		case 1: len = at; break;
+		case 2:
+			memmove(bad + at + n, bad + at, size - at);
+			len += n;
+			break;
+		default:
+			for (size_t j = at; j < at + n && j < size; j++)
+				bad[j] = (uint8_t)chance();
+		}
+		write_whole(path, bad, len);
+		bool same = len == size && !memcmp(good, bad, size);
+		int result = trace_unpack(dir, &expected, NULL, NULL, &problem);
+		CHECK(same ? !result : result == -1 && strstr(problem.text, "t0.log"));
+		noticed += result != 0;
+		/* dump's way in, without the list: never other entries */
+		uint8_t *data;
+		uint64_t data_len;
+		read_back(6, 0, &data, &data_len);
+		CHECK(data_len <= written_len && !memcmp(data, written, data_len));
+		free(data);
+	}
+	CHECK(noticed > 1900);
+	write_whole(path, good, size);
+	expect_written(6, 0);
+}
+
+/* Entries that fit their checksum but are nonsense: sealed by somebody who meant harm. */
+static void sealed_nonsense(void)
+{
+	static uint64_t entry[64], changed[64];
+	struct entry *e = (struct entry *)entry;
+	struct block *b = (struct block *)(e + 1);
+
+	*e = (struct entry){ .size = 64, .kind = ENTRY_SYSCALL, .flags = 0 };
+	*b = (struct block){ .len = 30, .kind = BLOCK_OUT };
+	CHECK(!trace_entry_flaw(e, 64, &(struct trace_state){ 0 }));
+	CHECK(trace_entry_flaw(e, 56, &(struct trace_state){ 0 }));
+	CHECK(trace_entry_flaw(e, 64, &(struct trace_state){ .first_slot = true }));
+	CHECK(trace_entry_flaw(e, 64, &(struct trace_state){ .continued = true }));
+	for (int i = 0; i < 200000; i++) { /* must not crash; ASan looks at what is read */
+		uint64_t *exact = malloc(64);
+		memcpy(changed, entry, 64);
+		for (int j = 0; j < 3; j++)
+			((uint8_t *)changed)[chance() % 32] = (uint8_t)chance();
+		memcpy(exact, changed, 64);
+		const struct entry *f = (const struct entry *)exact;
+		if (!trace_entry_flaw(f, 64, &(struct trace_state){ .begun = true }))
+			for (const struct block *p = NULL; (p = trace_next_block(f, p));)
+				CHECK((const uint8_t *)(p + 1) + trace_block_data(p) <= (const uint8_t *)f + f->size);
+		free(exact);
+	}
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+	(void)st, (void)kind, (void)where;
+	return remove(path);
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(dir) && (packer = trace_packer_new()));
+	round_trip();
+	wakes_writer();
+	duplicate_chunk();
+	torn_chunk();
+	cut_event();
+	damaged_ring();
+	names();
+	mutations();
+	sealed_nonsense();
+	trace_packer_free(packer);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	puts("trace_test: ok");
+	return 0;
+}

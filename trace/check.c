@@ -1,0 +1,158 @@
+/*
+ * Is this trace whole? Nothing that a file says is believed here: not a size, not
+ * a name, not that a file exists.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "trace.h"
+
+/* ---- one entry ---------------------------------------------------------------------- */
+
+#define SIGNAL_FLAGS (SIGNAL_BEFORE | SIGNAL_INEXACT | SIGNAL_FATAL)
+
+/* The blocks from `at` must fill the entry exactly. `at` and e->size are multiples of 8. */
+static const char *blocks_flaw(const struct entry *e, uint32_t at)
+{
+	for (bool first = true; at < e->size; first = false) {
+		const struct block *b = (const void *)((const char *)e + at);
+		if (e->size - at < sizeof *b)
+			return "a block's header reaches beyond its entry";
+		if (b->kind == BLOCK_NONE || b->kind >= BLOCK_KINDS)
+			return "a block of unknown kind";
+		if (b->zero)
+			return "a block with its zero field set";
+		if ((b->kind == BLOCK_START) != (first && e->kind == ENTRY_START))
+			return "ENTRY_START and BLOCK_START are not together";
+		if (b->kind == BLOCK_START && b->len != sizeof(struct start_info))
+			return "start information of a wrong size";
+		at += sizeof *b;
+		uint64_t data = ((uint64_t)trace_block_data(b) + 7) & ~7ull;
+		if (data > e->size - at)
+			return "a block reaches beyond its entry";
+		at += (uint32_t)data;
+	}
+	return NULL;
+}
+
+static const char *kind_flaw(const struct entry *e, const struct trace_state *state)
+{
+	bool signal = e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT;
+
+	if (e->kind == ENTRY_NONE || e->kind >= ENTRY_KINDS)
+		return "unknown kind";
+	if (signal && (e->nr < 1 || e->nr > 64))
+		return "no such signal";
+	if (!signal && e->flags & SIGNAL_FLAGS)
+		return "a signal's flags, but not a signal";
+	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_MORE)
+		return "continued, but not a system call";
+	if ((e->kind == ENTRY_MORE) != state->continued)
+		return state->continued ? "the rest of the entry before is missing" : "it continues nothing";
+	if ((e->kind == ENTRY_START) != (state->first_slot && !state->begun))
+		return e->kind == ENTRY_START ? "a second start" : "the stream does not begin with ENTRY_START";
+	if (e->kind == ENTRY_VFORK_END && !state->vforks)
+		return "end of a vfork that did not begin";
+	return NULL;
+}
+
+const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_state *state)
+{
+	if (room < sizeof *e || e->size > room)
+		return "it reaches beyond its chunk";
+	if (e->size < sizeof *e || e->size % 8 || e->size > ENTRY_MAX)
+		return "impossible size";
+	if (ENTRY_ARGS(e->flags) > 6)
+		return "more than six arguments";
+	uint32_t at = (uint32_t)sizeof *e + 8 * ENTRY_ARGS(e->flags) + (e->flags & ENTRY_TICKETS ? 16 : 0);
+	if (at > e->size)
+		return "too small for its arguments";
+	if (e->kind == ENTRY_START && at == e->size)
+		return "a start without information";
+	const char *flaw = kind_flaw(e, state);
+	if (!flaw)
+		flaw = blocks_flaw(e, at);
+	state->begun = true;
+	state->continued = e->flags & ENTRY_CONTINUED;
+	if (e->kind == ENTRY_VFORK)
+		state->vforks++;
+	else if (e->kind == ENTRY_VFORK_END && state->vforks)
+		state->vforks--;
+	return flaw;
+}
+
+/* ---- the directory -------------------------------------------------------------------- */
+
+static int check_names(const char *dir, const struct trace_list *found, const struct trace_list *expected,
+		       struct trace_problem *problem)
+{
+	char path[PATH_ROOM + 400];
+
+	for (size_t i = 0; i < found->nstreams || i < expected->nstreams; i++) {
+		const struct trace_stream *f = i < found->nstreams ? &found->streams[i] : NULL;
+		const struct trace_stream *e = i < expected->nstreams ? &expected->streams[i] : NULL;
+		if (f && e && f->image == e->image && f->slot == e->slot)
+			continue;
+		bool missing = e && (!f || e->image < f->image || (e->image == f->image && e->slot < f->slot));
+		trace_path(path, dir, missing ? e->image : f->image, missing ? e->slot : f->slot, TRACE_LOG);
+		return trace_damaged(problem, path, 0, missing ? "missing" : "not listed in meta.json");
+	}
+	for (size_t i = 0; i < found->nfiles || i < expected->nfiles; i++) {
+		const char *f = i < found->nfiles ? found->files[i].name : NULL;
+		const char *e = i < expected->nfiles ? expected->files[i].name : NULL;
+		int order = !f ? 1 : !e ? -1 : strcmp(f, e);
+		if (!order)
+			continue;
+		snprintf(path, sizeof path, "%s/files/%s", dir, order > 0 ? e : f);
+		return trace_damaged(problem, path, 0, order > 0 ? "missing" : "not listed in meta.json");
+	}
+	return 0;
+}
+
+static int check_file(const char *dir, const struct trace_file *expected, struct trace_problem *problem)
+{
+	char path[PATH_ROOM + 400];
+	uint64_t size, hash;
+
+	snprintf(path, sizeof path, "%s/files/%s", dir, expected->name);
+	if (trace_hash_file(path, &size, &hash, problem))
+		return -1;
+	if (size != expected->size)
+		return trace_damaged(problem, path, size, "ends here; meta.json says %" PRIu64 " bytes",
+				     expected->size);
+	if (hash != expected->hash)
+		return trace_damaged(problem, path, 0, "its contents do not fit their checksum");
+	return 0;
+}
+
+static int check_stream(const char *dir, const struct trace_stream *s, const char *raw_dir, trace_progress progress,
+			struct trace_problem *problem)
+{
+	char folder[PATH_ROOM + 64], path[PATH_ROOM + 128];
+
+	if (!raw_dir)
+		return trace_unpack(dir, s, NULL, progress, problem);
+	snprintf(folder, sizeof folder, "%s/p%u", raw_dir, s->image);
+	if (mkdir(folder, 0700) && errno != EEXIST)
+		return trace_failed(problem, folder, "make this directory");
+	snprintf(path, sizeof path, "%s/t%u.raw", folder, s->slot);
+	return trace_unpack(dir, s, path, progress, problem);
+}
+
+int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
+		struct trace_problem *problem)
+{
+	struct trace_list found;
+
+	if (trace_list_read(&found, dir, problem))
+		return -1;
+	int result = check_names(dir, &found, expected, problem);
+	trace_list_free(&found);
+	for (size_t i = 0; !result && i < expected->nfiles; i++)
+		result = check_file(dir, &expected->files[i], problem);
+	for (size_t i = 0; !result && i < expected->nstreams; i++)
+		result = check_stream(dir, &expected->streams[i], raw_dir, progress, problem);
+	return result;
+}

@@ -1,0 +1,217 @@
+/*
+ * Every byte that lies between record and replay.
+ *
+ * A trace is a directory:
+ *
+ *   meta.json       what was recorded, where, with which settings; see commands/meta.c
+ *   files/KEY       contents of the files that the program mapped
+ *   p<N>/           one folder per process image (a fork or an exec starts a new one)
+ *     t<M>.log      the packed stream of thread slot M: what replay reads
+ *     t<M>.ring     the same stream while it is being recorded; gone once packed
+ *   control         shared by all recorded processes while recording; gone afterwards
+ *
+ * A stream is one sequence of entries, numbered by its byte position from 0.
+ * While recording, the newest part lies in the ring file, which the recorded
+ * process writes through a shared mapping; `heddle` moves older parts into
+ * chunks of the .log file. The two may overlap after a crash: positions say so.
+ *
+ * All numbers are little-endian. doc/trace-format.md repeats this with examples.
+ */
+#ifndef TRACE_FORMAT_H
+#define TRACE_FORMAT_H
+#include <stdint.h>
+
+#define TRACE_VERSION 1 /* raised with every change of anything in this file */
+
+#if defined __aarch64__
+#define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
+#elif defined __x86_64__
+#define TRACE_ARCH 62 /* ELF's EM_X86_64 */
+#endif
+
+/* ---- entries ------------------------------------------------------------ */
+
+/*
+ * OFFSET SIZE MEANING
+ *      0    4 size of the whole entry, a multiple of 8
+ *      4    2 system call number, or signal number; else 0
+ *      6    1 enum entry_kind
+ *      7    1 flags, ENTRY_*
+ *      8    8 result of the call; for other kinds see below
+ *     16      ENTRY_ARGS(flags) arguments of 8 bytes each,
+ *             then with ENTRY_TICKETS two numbers of 8 bytes (ticket on entry, counter on exit),
+ *             then blocks until the entry's end
+ */
+struct entry {
+	uint32_t size;
+	uint16_t nr;
+	uint8_t kind;
+	uint8_t flags;
+	int64_t result;
+};
+
+enum entry_kind {
+	ENTRY_NONE = 0,	   /* never written: a zero here is damage */
+	ENTRY_START,	   /* first entry of an image; a BLOCK_START block, then strings */
+	ENTRY_SYSCALL,	   /* a system call that returned, or never returns (exit, exec) */
+	ENTRY_SIGNAL,	   /* the program's handler, or a fatal default action, began here;
+			      nr is the signal, result the number of microseconds since the
+			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo */
+	ENTRY_FAULT,	   /* a signal the program's own instruction raised; nr the signal,
+			      result the faulting address, one argument: the pc */
+	ENTRY_VFORK,	   /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
+	ENTRY_VFORK_END,   /* it called exec or exit, or died; the parent goes on */
+	ENTRY_CHECKSUM,	   /* result is the hash of all writable memory at this point */
+	ENTRY_MORE,	   /* further BLOCK_OUT pieces of the entry before, which is ENTRY_CONTINUED */
+	ENTRY_COUNTER,	   /* the program read the cycle counter; result is its value, arg 0 the pc */
+	ENTRY_KINDS
+};
+
+#define ENTRY_ARGS(flags) ((flags)&7)  /* 0..6 arguments follow */
+#define ENTRY_TICKETS	  0x08	       /* tickets follow; absent: nobody else was between */
+#define SIGNAL_BEFORE	  0x10	       /* ENTRY_SIGNAL: before the next call, which then runs (again) */
+#define SIGNAL_INEXACT	  0x20	       /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
+#define SIGNAL_FATAL	  0x40	       /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
+#define ENTRY_CONTINUED	  0x80	       /* ENTRY_SYSCALL, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
+
+/*
+ * OFFSET SIZE MEANING
+ *      0    8 address in the program (BLOCK_OUT, BLOCK_STRING, BLOCK_HASH), else a number
+ *      8    4 length: bytes of data for OUT and STRING; bytes that were hashed for HASH
+ *     12    1 enum block_kind
+ *     13    1 argument that led here
+ *     14    2 zero
+ *     16      data, padded with zeros to a multiple of 8
+ */
+struct block {
+	uint64_t addr;
+	uint32_t len;
+	uint8_t kind;
+	uint8_t arg;
+	uint16_t zero;
+};
+
+enum block_kind {
+	BLOCK_NONE = 0,
+	BLOCK_OUT,    /* the kernel wrote these bytes at addr */
+	BLOCK_STRING, /* the program passed this text (without the final 0) */
+	BLOCK_HASH,   /* the program passed len bytes; 8 bytes of data: their XXH64 */
+	BLOCK_CHILD,  /* addr: number of the image that a fork or an exec started; no data */
+	BLOCK_SHOWN,  /* addr: place of this write among all that reached the original
+			 stdout (arg 1) or stderr (arg 2); no data */
+	BLOCK_FILE,   /* a saved file was mapped: data is its key (its name in files/);
+			 addr: how many bytes of it are there */
+	BLOCK_START,  /* struct start_info */
+	BLOCK_PATCH,  /* the program's write changed a file it has mapped: these bytes at addr */
+	BLOCK_KINDS
+};
+
+/* How an image began. Strings follow as blocks: see START_*. */
+struct start_info {
+	uint64_t pid, ppid;
+	uint64_t blocked, ignored; /* signal masks at exec, bit n-1 for signal n */
+	uint64_t hwcap, hwcap2, hwcap3, hwcap4;
+	uint64_t uid, euid, gid, egid, secure, clktck, minsigstksz, pagesz;
+	uint64_t stack_limit;
+	uint8_t random[16];
+	uint64_t argc, envc;
+	uint64_t shown[2];	   /* descriptors 0..63 that reach the original stdout, stderr */
+	uint64_t forked;	   /* 1: began by fork, so it continues its parent's memory; the
+				      strings are absent then */
+};
+/* BLOCK_STRING.arg in ENTRY_START, in this order: one each, then argc, then envc of them */
+enum start_string { START_PATH = 1, START_CWD, START_PLATFORM, START_ARG, START_ENV };
+/* BLOCK_FILE.arg in ENTRY_START */
+enum start_file { START_PROGRAM = 1, START_INTERPRETER };
+
+/* ---- the ring: t<M>.ring ------------------------------------------------- */
+
+#define RING_MAGIC  0x676e69722e646568ull /* "hed.ring" */
+#define RING_HEADER 65536		  /* the header's room: a multiple of any page size */
+#define RING_SIZE   (1u << 20)		  /* then the data; position p lies at RING_HEADER + p % RING_SIZE */
+#define ENTRY_MAX   (RING_SIZE / 2)	  /* no entry is larger: bigger outputs are cut into pieces,
+					     in ENTRY_MORE entries */
+
+struct ring_header {
+	uint64_t magic;
+	uint32_t version, arch;
+	uint32_t image, slot; /* p<image>/t<slot> */
+	uint64_t pid;
+	uint64_t head;	 /* bytes committed; the recorded thread stores it (release) after each entry */
+	uint64_t events; /* entries committed; advances with head */
+	uint64_t tail;	 /* bytes that are safe in .log; only heddle stores it (release) */
+	uint32_t waiting; /* futex: 1 while the thread waits for room */
+	uint32_t done;	 /* the thread has ended; nothing more will be written */
+};
+
+/* ---- the packed stream: t<M>.log ----------------------------------------- */
+
+#define LOG_MAGIC   0x676f6c2e64656805ull /* "\5hed.log" */
+#define CHUNK_MAGIC 0x6b6e6843u		  /* "Chnk" */
+#define CHUNK_MAX   RING_SIZE
+
+struct log_header {
+	uint64_t magic;
+	uint32_t version, arch;
+	uint32_t image, slot;
+	uint64_t hash; /* XXH64 of the bytes before it */
+};
+
+/* A chunk: this header, then `packed` bytes of one zstd frame. Chunks hold whole entries. */
+struct chunk_header {
+	uint32_t magic;
+	uint32_t packed;     /* bytes that follow */
+	uint64_t position;   /* of its first byte in the stream */
+	uint32_t raw;	     /* bytes it unpacks to */
+	uint32_t events;     /* entries in it */
+	uint64_t hash;	     /* XXH64 of the bytes before it, then of the packed bytes */
+};
+
+/* ---- control: shared by heddle and every process of the tree --------------- */
+
+#define CONTROL_MAGIC 0x6c7274632e646568ull /* "hed.ctrl" */
+#define CONTROL_SIZE  65536
+#define PATH_ROOM     4096
+
+enum run_mode { MODE_RECORD = 1, MODE_REPLAY = 2 };
+
+/* How the run of the tree ended, set once by the first who knows (0: goes on). */
+enum stop_kind {
+	STOP_NONE = 0,
+	STOP_CANNOT,   /* heddle cannot go on (unknown call, disk full): exit 122 */
+	STOP_DIVERGED, /* replay left the recording: exit 123 */
+	STOP_ENDED,    /* replay reached the end of a recording that has no end: exit 0 */
+};
+
+struct control {
+	uint64_t magic;
+	uint32_t version, arch;
+	uint32_t mode;	     /* enum run_mode */
+	uint32_t heddle_pid; /* who packs the rings; when it is gone, recording ends */
+	uint32_t next_image; /* record: number of the next process image (atomic) */
+	uint32_t work;	     /* futex: raised when a ring wants packing */
+	uint64_t shown;	     /* record: writes to the original stdout/stderr so far (atomic);
+				replay: how many have been shown (futex on its low half) */
+	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
+	uint32_t patch;	     /* 0: every system call traps (--no-patch) */
+	uint32_t checksum;   /* 1: hash writable memory at exit */
+	uint32_t quiet;	     /* replay: do not show output */
+	uint32_t repeat;     /* replay: how often, 0 and 1 mean once */
+	uint32_t filtered;   /* 1: the seccomp filter is installed, descendants inherit it */
+	uint32_t root_image; /* the image whose end is the end of the run; 0 unless one process is replayed alone */
+	uint32_t root_status; /* replay: wait status of the recorded root process, or ~0 if unknown */
+	uint32_t inexact;    /* record: signals delivered at no event */
+	uint32_t runs_done, runs_exact; /* replay with repeat */
+	uint32_t processes;  /* record: images that have started */
+	uint32_t stop;	     /* enum stop_kind */
+	uint32_t stop_lock;
+	char trace[PATH_ROOM]; /* absolute path of the trace directory */
+	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>/t<M>.raw; record: same as trace */
+	char loader[PATH_ROOM]; /* absolute path of the loader, for exec */
+	char stop_text[8192]; /* what to tell the user, several lines */
+};
+
+_Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");
+_Static_assert(sizeof(struct log_header) == 32 && sizeof(struct chunk_header) == 32, "fixed by the format");
+_Static_assert(sizeof(struct ring_header) <= RING_HEADER && sizeof(struct control) <= CONTROL_SIZE, "fits");
+#endif

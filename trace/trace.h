@@ -1,0 +1,179 @@
+/*
+ * The tool's side of a trace: what `heddle` itself does with the files of format.h.
+ *
+ * While a program is recorded, pack.c moves entries from rings into logs. Whoever
+ * reads a trace later (replay, dump, stat) goes through unpack.c, which verifies
+ * every byte before it hands one out, and through check.c, which compares the
+ * directory with the list that meta.json holds. list.c knows the names of files.
+ *
+ * Words: a *stream* is all entries of one thread slot of one image; an *event* is
+ * an entry together with the ENTRY_MORE entries that belong to it; a *position* is
+ * a byte offset in a stream (unpacked), an *offset* one in a file.
+ *
+ * Functions return 0 (or what their comment says), or -1 with the problem filled
+ * in: a text that names file and offset, without a final newline. Nothing here
+ * prints or exits.
+ */
+#ifndef TRACE_TRACE_H
+#define TRACE_TRACE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "format.h"
+
+struct trace_problem {
+	int error; /* errno, if a system call failed; 0 if the trace is damaged */
+	char text[PATH_ROOM + 512];
+};
+
+/* Both fill in the problem and return -1. The second adds strerror(errno) itself. */
+int trace_damaged(struct trace_problem *problem, const char *path, uint64_t offset, const char *reason, ...)
+	__attribute__((format(printf, 4, 5)));
+int trace_failed(struct trace_problem *problem, const char *path, const char *doing);
+
+/* ---- list.c: which files a trace has ------------------------------------------ */
+
+struct trace_stream {
+	unsigned image, slot;
+	uint64_t raw;	 /* bytes of entries */
+	uint64_t events; /* entries */
+	uint64_t packed; /* bytes of the log; measured, never stored in meta.json */
+};
+
+struct trace_file {
+	char *name; /* in files/ */
+	uint64_t size, hash;
+};
+
+struct trace_list {
+	struct trace_stream *streams;
+	struct trace_file *files;
+	size_t nstreams, nfiles;
+};
+
+enum trace_name { TRACE_LOG, TRACE_RING };
+void trace_path(char *path, const char *dir, unsigned image, unsigned slot, enum trace_name name);
+/* "t12.log" with suffix ".log" is slot 12. Only the spelling that we write is accepted. */
+bool trace_slot_of(const char *name, const char *suffix, unsigned *slot);
+bool trace_image_of(const char *name, unsigned *image);
+
+/* What lies in the directory, sorted; sizes and hashes are not filled in. A name that has
+   no place in a finished trace is a problem. */
+int trace_list_read(struct trace_list *list, const char *dir, struct trace_problem *problem);
+/* Fills in the sizes, from chunk headers and file contents. */
+int trace_list_measure(struct trace_list *list, const char *dir, struct trace_problem *problem);
+void trace_list_free(struct trace_list *list);
+int trace_hash_file(const char *path, uint64_t *size, uint64_t *hash, struct trace_problem *problem);
+
+/* ---- pack.c: from ring to log -------------------------------------------------- */
+
+struct trace_packer; /* work space, used by one thread at a time */
+struct trace_ring;   /* one ring that is being packed */
+
+struct trace_packer *trace_packer_new(void);
+void trace_packer_free(struct trace_packer *packer);
+
+/* 1: opened. 0: the recorded process has not finished making it. */
+int trace_ring_open(struct trace_ring **ring, const char *dir, unsigned image, unsigned slot,
+		    struct trace_problem *problem);
+void trace_ring_close(struct trace_ring *ring);
+/* Worth packing: a quarter full, done, or its thread waits for room. */
+bool trace_ring_wants(const struct trace_ring *ring);
+/* The thread has ended and everything is in the log. */
+bool trace_ring_finished(const struct trace_ring *ring);
+uint64_t trace_ring_pid(const struct trace_ring *ring);
+bool trace_ring_done(const struct trace_ring *ring);
+/* Moves all entries that are there into the log, and wakes the thread if it waits. */
+int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
+/* Packs what is left and removes the ring's file. Nobody may write it any more. */
+int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
+/* Finishes every ring that lies in the directory. */
+int trace_finish_rings(const char *dir, struct trace_packer *packer, int level, struct trace_problem *problem);
+
+/* ---- check.c: is this whole? ---------------------------------------------------- */
+
+/* What must be known of the entries before, to judge the next one. Starts as zeros. */
+struct trace_state {
+	bool first_slot; /* stream of slot 0: it begins with ENTRY_START */
+	bool begun;
+	bool continued; /* the entry before has ENTRY_CONTINUED */
+	unsigned vforks;
+};
+
+/* What is wrong with the entry at e, of which at most room bytes are there; NULL: nothing. */
+const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_state *state);
+
+/* Called now and then with bytes done and bytes in all. May be NULL. */
+typedef void (*trace_progress)(uint64_t done, uint64_t all);
+
+/* Compares the whole directory with the list that was written at its end. With raw_dir, streams
+   are unpacked into raw_dir/p<N>/t<M>.raw on the way: whole events only. */
+int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
+		struct trace_problem *problem);
+
+/* ---- unpack.c: from log to entries ------------------------------------------------ */
+
+/* A log, chunk by chunk: verified, unpacked, its entries well-formed. */
+struct trace_log {
+	char path[PATH_ROOM + 64];
+	int fd;
+	uint64_t offset, size;	   /* of the next chunk; of the file */
+	uint64_t position, events; /* of the next chunk */
+	uint64_t complete;	   /* position after the last whole event */
+	struct trace_state state;
+	uint8_t *raw; /* the newest chunk */
+	uint32_t raw_len;
+	uint64_t chunk; /* its offset */
+	void *packed, *unpacker;
+};
+
+int trace_log_open(struct trace_log *log, const char *path, unsigned image, unsigned slot,
+		   struct trace_problem *problem);
+/* 1: log->raw holds the next chunk. 0: end of file, at a chunk's end. */
+int trace_log_next(struct trace_log *log, struct trace_problem *problem);
+/* Like trace_log_next, but looks at headers only: for sizes. */
+int trace_log_skip(struct trace_log *log, struct trace_problem *problem);
+void trace_log_close(struct trace_log *log);
+void trace_log_header(struct log_header *header, unsigned image, unsigned slot);
+uint64_t trace_chunk_hash(const struct chunk_header *header, const void *packed);
+
+/* Writes a stream's whole events to raw_path (NULL: only verifies). */
+int trace_unpack(const char *dir, const struct trace_stream *expected, const char *raw_path, trace_progress progress,
+		 struct trace_problem *problem);
+
+/* An iterator over entries. */
+struct trace_reader {
+	struct trace_log log;
+	uint32_t at;
+	uint64_t event; /* number of the entry that trace_read gave last; the first has 0 */
+};
+int trace_reader_open(struct trace_reader *reader, const char *dir, unsigned image, unsigned slot,
+		      struct trace_problem *problem);
+/* 1: *e is the next entry, valid until the next call. 0: end. */
+int trace_read(struct trace_reader *reader, const struct entry **e, struct trace_problem *problem);
+void trace_reader_close(struct trace_reader *reader);
+
+/* Parts of an entry that trace_read gave. */
+static inline const uint64_t *trace_args(const struct entry *e)
+{
+	return (const uint64_t *)(e + 1);
+}
+static inline const uint64_t *trace_tickets(const struct entry *e)
+{
+	return e->flags & ENTRY_TICKETS ? trace_args(e) + ENTRY_ARGS(e->flags) : NULL;
+}
+/* Bytes of data that follow a block's header, without padding. */
+static inline uint32_t trace_block_data(const struct block *b)
+{
+	switch (b->kind) {
+	case BLOCK_HASH: return 8;
+	case BLOCK_CHILD:
+	case BLOCK_SHOWN: return 0;
+	default: return b->len;
+	}
+}
+/* The block after `before` (NULL: the first one), or NULL at the entry's end. */
+const struct block *trace_next_block(const struct entry *e, const struct block *before);
+
+#endif

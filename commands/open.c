@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "meta.h"
@@ -99,6 +100,15 @@ static void wait_for_writers(const char *dir)
 
 /* ---- finishing ------------------------------------------------------------------------ */
 
+/* How the program ended, if heddle was killed only after that. */
+static uint32_t known_end(const struct control *control)
+{
+	uint32_t status = control->root_status;
+	bool possible = WIFEXITED(status) ? status <= 0xff00 : WIFSIGNALED(status) && status <= 0xff;
+
+	return control->magic && !control->stop && possible ? status : STATUS_UNKNOWN;
+}
+
 static void finish(struct meta *meta, const struct control *control)
 {
 	struct trace_packer *packer = trace_packer_new();
@@ -107,8 +117,7 @@ static void finish(struct meta *meta, const struct control *control)
 	if (!packer)
 		die("not enough memory to finish %s", meta->dir);
 	if (trace_finish_rings(meta->dir, packer, 3, &problem) ||
-	    meta_finish(meta, control->magic ? control->root_status : STATUS_UNKNOWN, control->magic ? control : NULL,
-			&problem)) {
+	    meta_finish(meta, known_end(control), control->magic ? control : NULL, &problem)) {
 		if (problem.error)
 			die("%s (while finishing this recording, whose heddle was killed; if its disk is full or "
 			    "read-only, copy the directory elsewhere)",

@@ -70,10 +70,12 @@ static void make_directory(struct record *r)
 		if (!*r->output)
 			usage("-o wants the name of a directory");
 		absolute(r->output, path);
-		if (mkdir(path, 0700))
-			die(errno == EEXIST ? "%s exists already; choose another name, or remove it with `heddle rm`" :
-					      "%s: the trace's directory cannot be made: %m; choose another with -o",
-			    path);
+		int error = mkdir(path, 0700) ? errno : 0;
+		if (error == EEXIST)
+			die("%s exists already; choose another name, or remove it with `heddle rm`", path);
+		if (error)
+			die("%s: the trace's directory cannot be made: %s; choose another with -o", path,
+			    strerror(error));
 	} else
 		home_new_trace(r->program, path);
 	if (!realpath(path, real) || strlen(real) >= PATH_ROOM - 64)
@@ -204,6 +206,12 @@ static void free_reserve(const char *dir)
 	unlink(path);
 }
 
+/* How the program ended; unknown where it was heddle that ended it. */
+static uint32_t end_of_program(const struct record *r)
+{
+	return r->tree.control->stop ? STATUS_UNKNOWN : (uint32_t)r->tree.root_status;
+}
+
 /* A trace that cannot be finished stays as it is: the next verb that opens it tries again. */
 static bool finish(struct record *r)
 {
@@ -211,7 +219,7 @@ static bool finish(struct record *r)
 	struct control *c = r->tree.control;
 
 	free_reserve(r->dir);
-	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, (uint32_t)r->tree.root_status, c, &problem)) {
+	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)
 			warn("%s", problem.text);
 		else

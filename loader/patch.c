@@ -112,7 +112,7 @@ void patch_site(void *uc)
 		stub_write((uint8_t *)s->stub, address);
 		s->address = address;
 	}
-	if (control->patch) {
+	if (control->patch && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
 		uint8_t bytes[16];
 		uint64_t where;
 		unsigned n = stub_patch((uint8_t *)s->stub, address, bytes, &where);

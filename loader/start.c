@@ -395,6 +395,16 @@ static void set_name(const char *path)
 	SYS5(__NR_prctl, PR_SET_NAME, name, 0, 0, 0);
 }
 
+/* As the vdso has it, which the program does not see. */
+static void map_signal_return(void)
+{
+	long r = SYS6(__NR_mmap, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (is_error(r))
+		cannot("no memory: error %d", -r);
+	signal_return_code((uint8_t *)MAP_SIGNAL_RETURN);
+	SYS3(__NR_mprotect, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_EXEC);
+}
+
 static _Noreturn void launch(struct launch *l)
 {
 	struct elf_image program, interpreter = { 0 };
@@ -405,6 +415,7 @@ static _Noreturn void launch(struct launch *l)
 	if (r < 0)
 		cannot("cannot map the program %s: error %d", l->strings.path, -r);
 	uint64_t sp = stack_build(&l->info, &l->strings, &program, interpreter.entry ? interpreter.base : 0);
+	map_signal_return();
 	set_name(l->name);
 	unmap_rest();
 	if (replaying)

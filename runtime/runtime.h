@@ -228,6 +228,20 @@ bool is_ours(uint64_t addr, uint64_t n);
 /* Keeps the contents of an open file in the trace; returns its size and writes the key. */
 long saved_file_keep(long fd, char key[64]);
 long saved_file_open(const char *key);
+/* ---- memory/shared_files.c: files mapped shared, and what writes to them do to that memory */
+
+#define SHARED_FILES 64
+struct shared_file {
+	uint64_t addr, len, offset, device, inode;
+};
+extern unsigned shared_file_count;
+void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset);
+void shared_file_unmapped(uint64_t addr, uint64_t len);
+/* The mapped ranges (addr, len) that this write changed. */
+unsigned shared_files_written(const struct call *c, struct shared_file found[SHARED_FILES]);
+/* Replay: changes memory that the program itself may not be allowed to write. */
+void shared_file_patch(uint64_t addr, const void *data, uint32_t n);
+
 /* Hash of all writable memory of the program. */
 uint64_t checksum_memory(struct thread *t);
 

@@ -36,7 +36,9 @@ void shown_parse(const char *list)
 		if (*list != ':')
 			return;
 		list++;
-		shown_set(fd, (unsigned)parse_number(&list));
+		uint64_t class = parse_number(&list);
+		if (class != FD_CLOSE)
+			shown_set(fd, (unsigned)class);
 		if (*list == ',')
 			list++;
 	}

@@ -114,7 +114,7 @@ void signals_start(const struct start_info *info)
 	struct kernel_action sys = { .handler = (uint64_t)on_sigsys, .restorer = (uint64_t)gate_restorer, .mask = ~0ull,
 				     .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
 	set_kernel_action(SIGSYS, &sys);
-	t->mask = info->blocked & ~(SIGSYS_BIT | NEVER);
+	t->mask = info->blocked & ~NEVER;
 	t->alt = (struct alt_stack){ .flags = SS_DISABLE };
 	t->timer = -1;
 	for (int sig = 1; sig <= SIGNALS; sig++) {
@@ -129,6 +129,7 @@ void signals_forked(struct thread *t)
 	t->held_count = 0;
 	t->held = 0;
 	t->timer = -1; /* timers are not inherited */
+	set_kernel_mask(t->mask); /* the parent may hold a signal, with all others blocked: that is not ours */
 }
 
 _Noreturn void die_by_signal(int sig)
@@ -234,7 +235,7 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 	t->mask = base | a->mask;
 	if (!(a->flags & SA_NODEFER))
 		t->mask |= SIGNAL_BIT(sig);
-	t->mask &= ~(SIGSYS_BIT | NEVER);
+	t->mask &= ~NEVER;
 	t->waiting = false;
 	if (a->flags & SA_RESETHAND) {
 		process.actions[sig].handler = 0;
@@ -246,7 +247,7 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 
 static uint64_t restorer_of(const struct kernel_action *a)
 {
-	return a->flags & SA_RESTORER ? a->restorer : (uint64_t)gate_restorer;
+	return a->flags & SA_RESTORER ? a->restorer : MAP_SIGNAL_RETURN;
 }
 
 /* Begins the program's handler with the program's registers as they are in t->regs. */
@@ -561,7 +562,7 @@ void special_rt_sigaction(struct call *c)
 		old = process.actions[sig];
 	if (!r && c->args[1]) {
 		process.actions[sig] = new;
-		process.actions[sig].mask &= ~(SIGSYS_BIT | NEVER);
+		process.actions[sig].mask &= ~NEVER;
 		install((int)sig);
 	}
 	virtual_call(c, r, c->args[2], &old, sizeof old);
@@ -585,7 +586,7 @@ void special_rt_sigprocmask(struct call *c)
 			t->mask = set;
 		else
 			r = -EINVAL;
-		t->mask &= ~(SIGSYS_BIT | NEVER);
+		t->mask &= ~NEVER;
 	}
 	virtual_call(c, r, c->args[2], &old, 8);
 	if (!replaying && t->mask != old) {
@@ -639,7 +640,7 @@ void special_rt_sigreturn(struct call *c)
 	void *frame = frame_return(room, t->regs.sp, &mask, &alt, 0, &kernel_alt);
 	if (!frame)
 		die_by_signal(SIGSEGV);
-	t->mask = mask & ~(SIGSYS_BIT | NEVER);
+	t->mask = mask & ~NEVER;
 	t->alt = alt.flags & SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
 					  (struct alt_stack){ .sp = alt.sp, .size = alt.size };
 	signals_update_held(t);
@@ -655,7 +656,7 @@ void special_rt_sigsuspend(struct call *c)
 	if (replaying) {
 		call_replay(c);
 		if (!user_copy(&mask, (void *)c->args[0], 8)) {
-			t->wait_mask = mask & ~(SIGSYS_BIT | NEVER);
+			t->wait_mask = mask & ~NEVER;
 			t->waiting = true;
 		}
 		return;
@@ -664,7 +665,7 @@ void special_rt_sigsuspend(struct call *c)
 		call_answer(c, -EFAULT);
 		return;
 	}
-	t->wait_mask = mask & ~(SIGSYS_BIT | NEVER);
+	t->wait_mask = mask & ~NEVER;
 	t->waiting = true;
 	signals_update_held(t);
 	mask = signals_kernel_mask(mask);

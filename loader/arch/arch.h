@@ -81,6 +81,10 @@ void context_enter_handler(void *uc, const struct handler_frame *f, int sig, uin
 void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, uint64_t kernel_mask,
 		   const struct alt_stack *kernel_alt);
 
+/* The instructions that unwinders and debuggers know as the end of a signal handler: to be put at
+   MAP_SIGNAL_RETURN, and never patched. Returns their number of bytes. */
+unsigned signal_return_code(uint8_t *to);
+
 /* ---- machine.c ------------------------------------------------------------------------- */
 
 /* The bits of AT_HWCAP2 that name instructions with random results are taken out. */

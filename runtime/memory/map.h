@@ -14,6 +14,7 @@
  *   0090_0000_0000    00a0_0000_0000    stacks and TLS of threads, by slot
  *   00a0_0000_0000    00f8_0000_0000    arenas of the allocator, by slot
  *   00f8_0000_0000    00ff_fff0_0000    stack of the first thread, growing down
+ *   00ff_fff1_0000    00ff_fff2_0000    where the program's signal handlers return to
  *   6000_0000_0000    6000_1000_0000    loader and runtime (with the gate first)
  *   6000_1000_0000    6000_2000_0000    control page, stacks of the runtime
  *   6010_0000_0000    6020_0000_0000    rings and streams, by slot
@@ -44,6 +45,7 @@
 #define MAP_ARENAS_BASE	  0x00a000000000ul
 #define MAP_ARENAS_END	  0x00f800000000ul
 #define MAP_STACK_TOP	  0x00fffff00000ul
+#define MAP_SIGNAL_RETURN 0x00fffff10000ul
 #define MAP_PROGRAM_END	  0x010000000000ul
 
 #define MAP_OURS_BASE	  0x600000000000ul

@@ -14,7 +14,6 @@
 
 #define RING_OUTPUT (128u << 10)
 #define INPUT_ROOM  (24u << 10) /* strings and hashes of one call: five of at most PATH_ROOM */
-#define SIGSYS_BIT  SIGNAL_BIT(31)
 
 /* The kernel's struct msghdr. */
 struct message {
@@ -232,7 +231,9 @@ void call_inputs(struct call *c)
 static uint64_t iov_total(const struct iovec *iov, uint64_t count)
 {
 	uint64_t total = 0;
-	for (uint64_t i = 0; i < count && i < 1024; i++) {
+	if (count > 1024)
+		return 0; /* the kernel will say EINVAL */
+	for (uint64_t i = 0; i < count; i++) {
 		struct iovec v;
 		if (user_copy(&v, iov + i, sizeof v))
 			return 0;
@@ -397,7 +398,13 @@ static long give_output(struct call *c, struct output *o)
 				     : 0;
 	if (io->rule == OUT_MSG)
 		return c->result >= 0 ? give_message(c, o) : 0;
+	uint8_t *before = c->at;
 	long r = give(c, o->arg, o->user, o->from, output_size(c, o));
+	if (r && io->rule == INOUT_FIXED) {
+		/* what cannot be written back (a constant timeout) the kernel leaves alone, too */
+		c->at = before;
+		r = 0;
+	}
 	if (io->rule == OUT_LENGTH && c->result >= 0)
 		r |= give(c, io->size_arg, o->length_user, (uint8_t *)&o->length, 4);
 	return r;
@@ -421,7 +428,7 @@ static void take_mask(struct call *c, struct mask_copy *m)
 	}
 	if (!p || user_copy(&m->mask, (void *)p, 8))
 		return;
-	c->t->wait_mask = m->mask & ~SIGSYS_BIT;
+	c->t->wait_mask = m->mask;
 	c->t->waiting = true;
 	signals_update_held(c->t);
 	m->mask = signals_kernel_mask(m->mask);
@@ -446,6 +453,7 @@ static int place_outputs(struct call *c, struct output *out, bool *uses_scratch)
 {
 	int n = 0;
 	uint64_t total = 0;
+	*uses_scratch = false;
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
 		struct output *o = &out[n];
 		*o = (struct output){ .io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg] };
@@ -457,10 +465,12 @@ static int place_outputs(struct call *c, struct output *out, bool *uses_scratch)
 		if (room > (1ull << 31)) /* the kernel itself transfers less at once */
 			room = 1ull << 31;
 		o->room = (uint32_t)room;
+		/* pieces with headers between them take more room than the kernel's one piece */
+		*uses_scratch |= o->io->rule == OUT_IOV || o->io->rule == OUT_MSG;
 		total += ALIGN_UP(room, 8) + sizeof(struct block);
 		n++;
 	}
-	*uses_scratch = total > RING_OUTPUT;
+	*uses_scratch |= total > RING_OUTPUT;
 	uint8_t *p = *uses_scratch ? scratch(c->t, total) : c->at;
 	for (int i = 0; i < n; i++) {
 		out[i].from = p + sizeof(struct block);
@@ -476,6 +486,23 @@ static void note_shown(struct call *c)
 	unsigned which;
 	if ((c->row->flags & SYS_WRITES) && c->result > 0 && (which = shown_class(c->args[0])))
 		call_block(c, BLOCK_SHOWN, which, __atomic_fetch_add(&control->shown, 1, __ATOMIC_RELAXED), 0, 0);
+}
+
+/* A write to a file that is also mapped shared has changed that memory, behind the program's back. */
+static void note_patches(struct call *c)
+{
+	struct shared_file found[SHARED_FILES];
+	unsigned n = (c->row->flags & SYS_WRITES) && c->result > 0 ? shared_files_written(c, found) : 0;
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t at = found[i].addr, left = found[i].len;
+		while (left) {
+			uint32_t piece = (uint32_t)MIN(left, 65536);
+			entry_room(c, piece);
+			call_block(c, BLOCK_PATCH, 1, at, piece, (void *)at);
+			at += piece;
+			left -= piece;
+		}
+	}
 }
 
 static void record(struct call *c)
@@ -499,6 +526,8 @@ static void record(struct call *c)
 		for (int i = 0; i < n; i++)
 			out[i].from += 16;
 	note_shown(c);
+	if (unlikely(shared_file_count))
+		note_patches(c);
 	long fault = 0;
 	for (int i = 0; i < n; i++)
 		fault |= give_output(c, &out[i]);
@@ -566,8 +595,10 @@ static void apply(struct call *c, const struct entry *e)
 {
 	for (const struct block *b = entry_blocks(e); b < entry_end(e); b = block_next(b)) {
 		switch ((enum block_kind)b->kind) {
-		case BLOCK_OUT:
 		case BLOCK_PATCH:
+			shared_file_patch(b->addr, block_data(b), b->len);
+			break;
+		case BLOCK_OUT:
 			if (is_ours(b->addr, b->len))
 				cannot("the trace wants to write over Heddle itself: it is damaged");
 			if (user_copy((void *)b->addr, block_data(b), b->len))

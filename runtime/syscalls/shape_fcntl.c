@@ -21,25 +21,20 @@ int shape_fcntl(const uint64_t args[6], struct sys_io *io)
 {
 	switch ((uint32_t)args[1]) {
 	case F_GETLK:
-	case F_OFD_GETLK:
-		return one(io, INOUT_FIXED, LOCK);
+	case F_OFD_GETLK: return one(io, INOUT_FIXED, LOCK);
 	case F_SETLK:
 	case F_SETLKW:
 	case F_OFD_SETLK:
-	case F_OFD_SETLKW:
-		return one(io, IN_BYTES, LOCK);
+	case F_OFD_SETLKW: return one(io, IN_BYTES, LOCK);
 	case F_GETOWN_EX:
 	case F_GETOWNER_UIDS:
 	case F_GET_RW_HINT:
-	case F_GET_FILE_RW_HINT:
-		return one(io, OUT_FIXED, 8);
+	case F_GET_FILE_RW_HINT: return one(io, OUT_FIXED, 8);
 	case F_SETOWN_EX:
 	case F_SET_RW_HINT:
 	case F_SET_FILE_RW_HINT:
-	case SETDELEG:
-		return one(io, IN_BYTES, 8);
-	case GETDELEG:
-		return one(io, INOUT_FIXED, 8);
+	case SETDELEG: return one(io, IN_BYTES, 8);
+	case GETDELEG: return one(io, INOUT_FIXED, 8);
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
 	case F_GETFD:
@@ -58,8 +53,7 @@ int shape_fcntl(const uint64_t args[6], struct sys_io *io)
 	case F_ADD_SEALS:
 	case F_GET_SEALS:
 	case DUPFD_QUERY:
-	case CREATED_QUERY:
-		return 0;
+	case CREATED_QUERY: return 0;
 	}
 	return -1;
 }

@@ -115,15 +115,12 @@ static int tunnel(uint32_t number, struct sys_io *io)
 	switch (_IOC_NR(number)) {
 	case 202: /* TUNSETIFF */
 	case 210: /* TUNGETIFF */
-	case 217: /* TUNSETQUEUE */
-		return one(io, INOUT_FIXED, IFREQ);
+	case 217: /* TUNSETQUEUE */ return one(io, INOUT_FIXED, IFREQ);
 	case 207: /* TUNGETFEATURES */
 	case 211: /* TUNGETSNDBUF */
-	case 215: /* TUNGETVNETHDRSZ */
-		return one(io, OUT_FIXED, 4);
+	case 215: /* TUNGETVNETHDRSZ */ return one(io, OUT_FIXED, 4);
 	case 212: /* TUNSETSNDBUF */
-	case 216: /* TUNSETVNETHDRSZ */
-		return one(io, IN_BYTES, 4);
+	case 216: /* TUNSETVNETHDRSZ */ return one(io, IN_BYTES, 4);
 	}
 	return _IOC_NR(number) <= 208 ? 0 : -1; /* owner, group, offload ...: values */
 }
@@ -152,10 +149,8 @@ int shape_ioctl(const uint64_t args[6], struct sys_io *io)
 			return tunnel(number, io);
 		break;
 	case 0xb7:
-	case 0xff:
-		return namespaces(number, io);
-	case 0x8b: /* wireless: pointers inside; the answer of every other interface */
-		return EOPNOTSUPP;
+	case 0xff: return namespaces(number, io);
+	case 0x8b: /* wireless: pointers inside; the answer of every other interface */ return EOPNOTSUPP;
 	case 0x89:
 		if (number == SIOCETHTOOL) /* a pointer inside; many interfaces answer so */
 			return EOPNOTSUPP;
@@ -164,18 +159,16 @@ int shape_ioctl(const uint64_t args[6], struct sys_io *io)
 		if (nr == 11 || (nr >= 19 && nr <= 27) || (nr >= 133 && nr <= 135))
 			return EOPNOTSUPP;
 		break;
-	case 0x94: /* btrfs and FIDEDUPERANGE: open ends */
-		return nr == 54 ? EOPNOTSUPP : -1;
-	case 'A': /* sound */
-	case 'N': /* NVMe */
-	case 'U': /* USB */
-	case 'V': /* video */
-	case 'd': /* graphics */
-	case 'k': /* SPI */
+	case 0x94: /* btrfs and FIDEDUPERANGE: open ends */ return nr == 54 ? EOPNOTSUPP : -1;
+	case 'A':  /* sound */
+	case 'N':  /* NVMe */
+	case 'U':  /* USB */
+	case 'V':  /* video */
+	case 'd':  /* graphics */
+	case 'k':  /* SPI */
 	case 0xae: /* KVM */
 	case 0xb3: /* MMC */
-	case 0xfd: /* device mapper */
-		return -1;
+	case 0xfd: /* device mapper */ return -1;
 	}
 	if (!type || !size)
 		return -1;

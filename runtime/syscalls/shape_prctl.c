@@ -28,21 +28,14 @@ int shape_prctl(const uint64_t args[6], struct sys_io *io)
 	case PR_GET_FPEXC:
 	case PR_GET_ENDIAN:
 	case PR_GET_TSC:
-	case PR_GET_CHILD_SUBREAPER:
-		return one(io, OUT_FIXED, 1, 4);
-	case PR_GET_TID_ADDRESS:
-		return one(io, OUT_FIXED, 1, 8);
-	case PR_GET_NAME:
-		return one(io, OUT_FIXED, 1, 16);
-	case PR_SET_NAME: /* cut to 15 characters by the kernel */
-		return one(io, IN_STRING, 1, 1);
-	case GET_AUXV:
-		io[0] = (struct sys_io){ OUT_RESULT, 1, 2, 1 };
-		return 0;
+	case PR_GET_CHILD_SUBREAPER: return one(io, OUT_FIXED, 1, 4);
+	case PR_GET_TID_ADDRESS: return one(io, OUT_FIXED, 1, 8);
+	case PR_GET_NAME: return one(io, OUT_FIXED, 1, 16);
+	case PR_SET_NAME: /* cut to 15 characters by the kernel */ return one(io, IN_STRING, 1, 1);
+	case GET_AUXV: io[0] = (struct sys_io){ OUT_RESULT, 1, 2, 1 }; return 0;
 	case PR_SET_VMA: /* PR_SET_VMA_ANON_NAME, address, length, name */
 		return args[1] == 0 ? one(io, IN_STRING, 4, 1) : 0;
-	case PR_SCHED_CORE:
-		return args[1] == 0 ? one(io, OUT_FIXED, 4, 8) : 0; /* PR_SCHED_CORE_GET */
+	case PR_SCHED_CORE: return args[1] == 0 ? one(io, OUT_FIXED, 4, 8) : 0; /* PR_SCHED_CORE_GET */
 	case PR_SET_MM:
 		if (args[1] == PR_SET_MM_MAP_SIZE)
 			return one(io, OUT_FIXED, 2, 4);
@@ -95,8 +88,7 @@ int shape_prctl(const uint64_t args[6], struct sys_io *io)
 	case PR_GET_TAGGED_ADDR_CTRL:
 	case PR_SET_IO_FLUSHER:
 	case PR_GET_IO_FLUSHER:
-	case PR_SET_SYSCALL_USER_DISPATCH: /* special_prctl's business */
-		return 0;
+	case PR_SET_SYSCALL_USER_DISPATCH: /* special_prctl's business */ return 0;
 	}
 	/* SME (63, 64), MDWE (65, 66), KSM (67, 68), RISC-V and PowerPC (69-73), shadow stacks
 	   (74-76), and the two above: values only. */
@@ -115,10 +107,8 @@ int shape_arch_prctl(const uint64_t args[6], struct sys_io *io)
 	case 0x1024: /* ARCH_GET_XCOMP_GUEST_PERM */
 	case 0x4001: /* ARCH_GET_UNTAG_MASK */
 	case 0x4003: /* ARCH_GET_MAX_TAG_BITS */
-	case 0x5005: /* ARCH_SHSTK_STATUS */
-		return one(io, OUT_FIXED, 1, 8);
-	case 0x3001: /* ARCH_CET_STATUS of older patches, which glibc once asked */
-		return one(io, OUT_FIXED, 1, 24);
+	case 0x5005: /* ARCH_SHSTK_STATUS */ return one(io, OUT_FIXED, 1, 8);
+	case 0x3001: /* ARCH_CET_STATUS of older patches, which glibc once asked */ return one(io, OUT_FIXED, 1, 24);
 	}
 	return 0; /* the others take values */
 }
@@ -131,12 +121,9 @@ int shape_keyctl(const uint64_t args[6], struct sys_io *io)
 	case KEYCTL_GET_SECURITY: /* the result is the full size, also when the room is less */
 		io[0] = (struct sys_io){ OUT_RESULT, 2, 3, 1 };
 		return 0;
-	case KEYCTL_JOIN_SESSION_KEYRING:
-		return one(io, IN_STRING, 1, 1);
+	case KEYCTL_JOIN_SESSION_KEYRING: return one(io, IN_STRING, 1, 1);
 	case KEYCTL_UPDATE:
-	case KEYCTL_INSTANTIATE:
-		io[0] = (struct sys_io){ IN_BYTES, 2, 3, 1 };
-		return 0;
+	case KEYCTL_INSTANTIATE: io[0] = (struct sys_io){ IN_BYTES, 2, 3, 1 }; return 0;
 	case KEYCTL_SEARCH:
 		io[0] = (struct sys_io){ IN_STRING, 2, NO_ARG, 1 };
 		io[1] = (struct sys_io){ IN_STRING, 3, NO_ARG, 1 };
@@ -145,9 +132,7 @@ int shape_keyctl(const uint64_t args[6], struct sys_io *io)
 		io[0] = (struct sys_io){ IN_STRING, 2, NO_ARG, 1 };
 		io[1] = (struct sys_io){ IN_STRING, 3, NO_ARG, 1 };
 		return 0;
-	case KEYCTL_CAPABILITIES:
-		io[0] = (struct sys_io){ OUT_RESULT, 1, 2, 1 };
-		return 0;
+	case KEYCTL_CAPABILITIES: io[0] = (struct sys_io){ OUT_RESULT, 1, 2, 1 }; return 0;
 	case KEYCTL_GET_KEYRING_ID:
 	case KEYCTL_REVOKE:
 	case KEYCTL_CHOWN:
@@ -164,8 +149,7 @@ int shape_keyctl(const uint64_t args[6], struct sys_io *io)
 	case KEYCTL_INSTANTIATE_IOV:
 	case KEYCTL_INVALIDATE:
 	case KEYCTL_GET_PERSISTENT:
-	case KEYCTL_MOVE:
-		return 0;
+	case KEYCTL_MOVE: return 0;
 	}
 	return EOPNOTSUPP; /* public keys: structs with sizes inside; kernels without them say this */
 }
@@ -178,8 +162,7 @@ int shape_futex(const uint64_t args[6], struct sys_io *io)
 	case FUTEX_WAIT_BITSET:
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
-	case FUTEX_WAIT_REQUEUE_PI:
-		return one(io, IN_BYTES, 3, 16);
+	case FUTEX_WAIT_REQUEUE_PI: return one(io, IN_BYTES, 3, 16);
 	}
 	return 0;
 }

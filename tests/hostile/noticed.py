@@ -64,9 +64,11 @@ case_edited_output.quick = True
 def case_edited_time(t):
     """A clock's answer: the program prints it, so the next write differs."""
     def edit(log):
-        clock = [e for e in calls(log) if len(e.args()) == 2 and any(b[1] == tracefile.BLOCK_OUT and len(b[4]) == 16 for b in e.blocks())]
+        # CLOCK_MONOTONIC, whose nanoseconds are printed; time() also reads a clock, but uses only the seconds.
+        clock = [e for e in calls(log) if len(e.args()) == 2 and e.args()[0] == 1 and
+                 any(b[1] == tracefile.BLOCK_OUT and len(b[4]) == 16 for b in e.blocks())]
         t.check(clock, 'no clock_gettime in the trace')
-        change_block(clock[-1], tracefile.BLOCK_OUT, 8)
+        change_block(clock[0], tracefile.BLOCK_OUT, 8)
     edited(t, edit)
 
 

@@ -26,17 +26,17 @@
 #define UNUSED __attribute__((unused))
 
 /* The contract: what does not hold ends the program with 1. */
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			check_failed(__FILE__, __LINE__, #condition);                              \
+#define CHECK(condition)                                              \
+	do {                                                          \
+		if (!(condition))                                     \
+			check_failed(__FILE__, __LINE__, #condition); \
 	} while (0)
 
 /* A call that must fail with exactly this error. */
-#define FAILS(call, error)                                                                         \
-	do {                                                                                       \
-		errno = 0;                                                                         \
-		CHECK((long)(call) == -1 && errno == (error));                                     \
+#define FAILS(call, error)                                     \
+	do {                                                   \
+		errno = 0;                                     \
+		CHECK((long)(call) == -1 && errno == (error)); \
 	} while (0)
 
 static UNUSED _Noreturn void check_failed(const char *file, int line, const char *what)

@@ -14,7 +14,8 @@ static void list(const char *path)
 	struct dirent *e;
 	int n = 0;
 	while ((e = readdir(d)))
-		say("entry %d ino %lu off %ld type %d %s", n++, (unsigned long)e->d_ino, (long)e->d_off, e->d_type, e->d_name);
+		say("entry %d ino %lu off %ld type %d %s", n++, (unsigned long)e->d_ino, (long)e->d_off, e->d_type,
+		    e->d_name);
 	rewinddir(d);
 	CHECK(readdir(d));
 	long place = telldir(d);

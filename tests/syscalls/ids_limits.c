@@ -13,7 +13,8 @@
 
 int main(void)
 {
-	say("pid %d tid %d ppid %d pgid %d sid %d pgrp %d", getpid(), gettid(), getppid(), getpgid(0), getsid(0), getpgrp());
+	say("pid %d tid %d ppid %d pgid %d sid %d pgrp %d", getpid(), gettid(), getppid(), getpgid(0), getsid(0),
+	    getpgrp());
 	say("uid %d %d gid %d %d", getuid(), geteuid(), getgid(), getegid());
 	CHECK(getpid() == gettid() && getpgid(0) == getpgrp() && getpgid(getpid()) == getpgrp());
 	FAILS(getpgid(-1), ESRCH);
@@ -21,7 +22,8 @@ int main(void)
 	CHECK(getresuid(&r, &e, &s) == 0 && r == getuid() && e == geteuid());
 	say("resuid %u %u %u", r, e, s);
 	CHECK(getresgid(&r, &e, &s) == 0 && r == getgid());
-	CHECK(setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1) == 0 && setregid((gid_t)-1, getegid()) == 0 && setuid(getuid()) == 0);
+	CHECK(setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1) == 0 && setregid((gid_t)-1, getegid()) == 0 &&
+	      setuid(getuid()) == 0);
 	CHECK(setfsuid((uid_t)-1) == (int)geteuid());
 	FAILS(syscall(SYS_getresuid, &r, bad_pointer, &s), EFAULT);
 

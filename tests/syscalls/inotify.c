@@ -33,7 +33,8 @@ int main(void)
 	while ((n = read(fd, b, 100)) > 0)
 		for (long at = 0; at < n;) {
 			struct inotify_event *e = (struct inotify_event *)(b + at);
-			say("event watch %d mask %x cookie %u name %s", e->wd, e->mask, e->cookie, e->len ? e->name : "-");
+			say("event watch %d mask %x cookie %u name %s", e->wd, e->mask, e->cookie,
+			    e->len ? e->name : "-");
 			CHECK(e->wd == watch);
 			if (e->mask & IN_MOVED_FROM)
 				moved = e->cookie;

@@ -52,7 +52,8 @@ int main(int argc UNUSED, char **argv)
 	if (setxattr("a", "user.first", "value one", 9, 0)) {
 		skipped("extended attributes");
 	} else {
-		CHECK(lsetxattr("a", "user.second", "", 0, 0) == 0 && fsetxattr(fd, "user.third", "333", 3, XATTR_CREATE) == 0);
+		CHECK(lsetxattr("a", "user.second", "", 0, 0) == 0 &&
+		      fsetxattr(fd, "user.third", "333", 3, XATTR_CREATE) == 0);
 		FAILS(setxattr("a", "user.third", "3", 1, XATTR_CREATE), EEXIST);
 		memset(b, '.', sizeof b);
 		CHECK(getxattr("a", "user.first", b, 0) == 9 && b[0] == '.');
@@ -64,11 +65,13 @@ int main(int argc UNUSED, char **argv)
 		ssize_t size = listxattr("a", 0, 0);
 		CHECK(size >= 11 + 12 + 11);
 		char *names = calloc(1, (size_t)size + 8);
-		CHECK(names && llistxattr("a", names, (size_t)size) == size && flistxattr(fd, names, (size_t)size) == size);
+		CHECK(names && llistxattr("a", names, (size_t)size) == size &&
+		      flistxattr(fd, names, (size_t)size) == size);
 		for (char *p = names; p < names + size; p += strlen(p) + 1)
 			say("attribute %s", p);
 		free(names);
-		CHECK(removexattr("a", "user.first") == 0 && lremovexattr("a", "user.second") == 0 && fremovexattr(fd, "user.third") == 0);
+		CHECK(removexattr("a", "user.first") == 0 && lremovexattr("a", "user.second") == 0 &&
+		      fremovexattr(fd, "user.third") == 0);
 	}
 	close(fd);
 	unlink("a");

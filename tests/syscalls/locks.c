@@ -66,7 +66,8 @@ int main(void)
 	}
 	struct f_owner_ex owner = { F_OWNER_PID, getpid() }, was = { 0, 0 };
 	CHECK(fcntl(go[0], F_SETOWN_EX, &owner) == 0 && fcntl(go[0], F_GETOWN_EX, &was) == 0 && was.pid == getpid());
-	CHECK(fcntl(go[0], F_GETOWN) == getpid() && fcntl(go[0], F_SETSIG, SIGIO) == 0 && fcntl(go[0], F_GETSIG) == SIGIO);
+	CHECK(fcntl(go[0], F_GETOWN) == getpid() && fcntl(go[0], F_SETSIG, SIGIO) == 0 &&
+	      fcntl(go[0], F_GETSIG) == SIGIO);
 	FAILS(fcntl(fd, F_SETFD, 0) ? 0 : fcntl(999, F_GETFD), EBADF);
 	close(fd);
 	close(second);

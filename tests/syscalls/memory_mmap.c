@@ -45,12 +45,14 @@ static void anonymous(void)
 	char *smaller = mremap(bigger, 900 * page, 2 * page, 0);
 	CHECK(smaller == bigger && smaller[page] == 'a');
 	char *place = mmap(0, 8 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	CHECK(place != MAP_FAILED && mremap(smaller, 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED, place + page) == place + page);
+	CHECK(place != MAP_FAILED &&
+	      mremap(smaller, 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED, place + page) == place + page);
 	CHECK(place[2 * page] == 'a');
 	CHECK(munmap(place, 8 * page) == 0);
 #ifdef MAP_FIXED_NOREPLACE
 	p = mmap(0, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(mmap(p, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED && errno == EEXIST);
+	CHECK(mmap(p, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED &&
+	      errno == EEXIST);
 	munmap(p, page);
 #endif
 }

@@ -12,11 +12,11 @@
 #include <sys/times.h>
 #include <sys/utsname.h>
 
-#define GUARDED(type, g)                                                                           \
-	struct {                                                                                   \
-		type v;                                                                            \
-		unsigned char guard[64];                                                           \
-	} g;                                                                                       \
+#define GUARDED(type, g)                 \
+	struct {                         \
+		type v;                  \
+		unsigned char guard[64]; \
+	} g;                             \
 	memset(&g, 0x5a, sizeof g)
 
 static void machine(void)
@@ -29,8 +29,8 @@ static void machine(void)
 	say("up %ld, load %lu, free %lu, processes %d", i.v.uptime, i.v.loads[0], i.v.freeram, i.v.procs);
 	GUARDED(struct rusage, r);
 	CHECK(getrusage(RUSAGE_SELF, &r.v) == 0 && r.guard[0] == 0x5a);
-	say("used %ld us, %ld us, faults %ld, switches %ld", (long)r.v.ru_utime.tv_usec, (long)r.v.ru_stime.tv_usec, r.v.ru_minflt,
-	    r.v.ru_nvcsw);
+	say("used %ld us, %ld us, faults %ld, switches %ld", (long)r.v.ru_utime.tv_usec, (long)r.v.ru_stime.tv_usec,
+	    r.v.ru_minflt, r.v.ru_nvcsw);
 	FAILS(getrusage((__rusage_who_t)99, &r.v), EINVAL);
 	GUARDED(struct tms, t);
 	clock_t now = times(&t.v);
@@ -39,7 +39,8 @@ static void machine(void)
 	    (long)t.v.tms_cstime);
 	double load[3];
 	CHECK(getloadavg(load, 3) == 3);
-	say("load %f, processors %d of %d, pages %ld", load[0], get_nprocs(), get_nprocs_conf(), sysconf(_SC_AVPHYS_PAGES));
+	say("load %f, processors %d of %d, pages %ld", load[0], get_nprocs(), get_nprocs_conf(),
+	    sysconf(_SC_AVPHYS_PAGES));
 	char host[65];
 	CHECK(gethostname(host, sizeof host) == 0);
 	say("host %s", host);
@@ -61,9 +62,10 @@ static void scheduling(void)
 	CHECK(sched_yield() == 0);
 	struct sched_param p = { .sched_priority = 99 };
 	CHECK(sched_getparam(0, &p) == 0);
-	say("policy %d priority %d, fifo %d to %d", sched_getscheduler(0), p.sched_priority, sched_get_priority_min(SCHED_FIFO),
-	    sched_get_priority_max(SCHED_FIFO));
-	CHECK(sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }) == 0 && sched_getscheduler(0) == SCHED_BATCH);
+	say("policy %d priority %d, fifo %d to %d", sched_getscheduler(0), p.sched_priority,
+	    sched_get_priority_min(SCHED_FIFO), sched_get_priority_max(SCHED_FIFO));
+	CHECK(sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }) == 0 &&
+	      sched_getscheduler(0) == SCHED_BATCH);
 	struct timespec slice;
 	CHECK(sched_rr_get_interval(0, &slice) == 0);
 	say("slice %ld ns", slice.tv_nsec);

@@ -2,7 +2,7 @@
  * POSIX message queues. What could go wrong: the priority, stored apart from the
  * text; the notification, a signal; timeouts.
  */
-// run: varies flags=-lrt
+// run: varies
 #include "check.h"
 #include <mqueue.h>
 
@@ -30,7 +30,9 @@ int main(void)
 	CHECK(priority == 99);
 	struct sigaction a = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 	CHECK(sigaction(SIGUSR1, &a, 0) == 0);
-	struct sigevent e = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value = { .sival_int = 31 } };
+	struct sigevent e = { .sigev_notify = SIGEV_SIGNAL,
+			      .sigev_signo = SIGUSR1,
+			      .sigev_value = { .sival_int = 31 } };
 	CHECK(mq_notify(q, &e) == 0);
 	CHECK(mq_send(q, "low", 3, 1) == 0 && notified == 31);
 	CHECK(mq_send(q, "high", 4, 7) == 0 && mq_send(q, "", 0, 3) == 0);

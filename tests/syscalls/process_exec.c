@@ -41,7 +41,8 @@ static void chain(int step, char **argv, char **env)
 		struct sigaction a;
 		CHECK(sigaction(SIGUSR1, 0, &a) == 0 && a.sa_handler == SIG_IGN);
 		CHECK(sigaction(SIGUSR2, 0, &a) == 0 && a.sa_handler == SIG_DFL);
-		CHECK(sigprocmask(SIG_SETMASK, 0, &set) == 0 && sigismember(&set, SIGHUP) && !sigismember(&set, SIGINT));
+		CHECK(sigprocmask(SIG_SETMASK, 0, &set) == 0 && sigismember(&set, SIGHUP) &&
+		      !sigismember(&set, SIGINT));
 		CHECK(fcntl(3, F_GETFD) == 0 && fcntl(4, F_GETFD) == -1);
 		char cwd[PATH_MAX];
 		CHECK(getcwd(cwd, sizeof cwd) && !strcmp(cwd, "/"));
@@ -55,9 +56,7 @@ static void chain(int step, char **argv, char **env)
 		CHECK(fd >= 0);
 		syscall(SYS_execveat, fd, self + 1, args, env, 0);
 		break;
-	case 4:
-		say("the end of the chain");
-		exit(21);
+	case 4: say("the end of the chain"); exit(21);
 	}
 	CHECK(!"exec failed");
 }

@@ -15,19 +15,13 @@ static pid_t child_that(int kind)
 	if (pid)
 		return pid;
 	switch (kind) {
-	case 0:
-		say("child %d of %d", getpid(), getppid());
-		_exit(7);
-	case 1:
-		raise(SIGKILL);
-		_exit(1);
+	case 0: say("child %d of %d", getpid(), getppid()); _exit(7);
+	case 1: raise(SIGKILL); _exit(1);
 	case 2:
 		signal(SIGTERM, SIG_DFL);
 		for (;;)
 			pause();
-	default:
-		usleep(2000);
-		exit(3);
+	default: usleep(2000); exit(3);
 	}
 }
 
@@ -42,7 +36,8 @@ int main(void)
 	struct rusage use;
 	memset(&use, 0x5a, sizeof use);
 	CHECK(wait4(-1, &status, 0, &use) == b && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	say("killed %d, used %ld.%06ld, faults %ld", b, (long)use.ru_utime.tv_sec, (long)use.ru_utime.tv_usec, use.ru_minflt);
+	say("killed %d, used %ld.%06ld, faults %ld", b, (long)use.ru_utime.tv_sec, (long)use.ru_utime.tv_usec,
+	    use.ru_minflt);
 
 	pid_t c = child_that(2);
 	status = 12345;
@@ -53,7 +48,8 @@ int main(void)
 	memset(&info, 0x5a, sizeof info);
 	CHECK(waitid(P_PID, (id_t)c, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0 && info.si_signo == 0);
 	CHECK(((unsigned char *)&info)[40] == 0x5a);
-	CHECK(kill(c, SIGSTOP) == 0 && waitpid(c, &status, WUNTRACED) == c && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+	CHECK(kill(c, SIGSTOP) == 0 && waitpid(c, &status, WUNTRACED) == c && WIFSTOPPED(status) &&
+	      WSTOPSIG(status) == SIGSTOP);
 	CHECK(kill(c, SIGCONT) == 0 && waitpid(c, &status, WCONTINUED) == c && WIFCONTINUED(status));
 	CHECK(kill(c, SIGTERM) == 0);
 	CHECK(waitid(P_PID, (id_t)c, &info, WEXITED | WNOWAIT) == 0 && info.si_pid == c && info.si_code == CLD_KILLED);

@@ -10,7 +10,8 @@
 
 extern char **environ;
 
-static pid_t spawn(const char *path, char *const argv[], posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, int *error)
+static pid_t spawn(const char *path, char *const argv[], posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr,
+		   int *error)
 {
 	pid_t pid = -1;
 	*error = posix_spawn(&pid, path, actions, attr, argv, environ);
@@ -70,7 +71,8 @@ int main(int argc, char **argv)
 	sigfillset(&set);
 	CHECK(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attr) == 0);
 	CHECK(posix_spawn_file_actions_adddup2(&actions, p[1], 1) == 0);
-	CHECK(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) == 0);
+	CHECK(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) ==
+	      0);
 	CHECK(posix_spawnattr_setsigdefault(&attr, &set) == 0);
 	pid = spawn("/proc/self/exe", args, &actions, &attr, &error);
 	CHECK(error == 0);

@@ -58,8 +58,8 @@ int main(void)
 	for (int i = 3; i >= 0; i--)
 		CHECK(sigqueue(getpid(), SIGRTMIN + i, (union sigval){ i }) == 0);
 	CHECK(sigqueue(getpid(), SIGRTMIN, (union sigval){ 9 }) == 0);
-	CHECK(count == 0 && sigpending(&pending) == 0 && sigismember(&pending, SIGUSR2) && sigismember(&pending, SIGRTMIN + 3) &&
-	      !sigismember(&pending, SIGHUP));
+	CHECK(count == 0 && sigpending(&pending) == 0 && sigismember(&pending, SIGUSR2) &&
+	      sigismember(&pending, SIGRTMIN + 3) && !sigismember(&pending, SIGHUP));
 	say_bytes("pending", &pending, 8);
 
 	/* Taken, not handled: the lowest first, in the order sent. */
@@ -95,18 +95,21 @@ int main(void)
 	/* The alternate stack. */
 	stack_t s = { .ss_sp = stack_room, .ss_size = sizeof stack_room }, was;
 	CHECK(sigaltstack(0, &was) == 0 && (was.ss_flags & SS_DISABLE));
-	CHECK(sigaltstack(&s, &was) == 0 && sigaltstack(0, &was) == 0 && was.ss_sp == stack_room && was.ss_size == sizeof stack_room);
+	CHECK(sigaltstack(&s, &was) == 0 && sigaltstack(0, &was) == 0 && was.ss_sp == stack_room &&
+	      was.ss_size == sizeof stack_room);
 	FAILS(sigaltstack(&(stack_t){ .ss_sp = stack_room, .ss_size = 10 }, 0), ENOMEM);
 	struct sigaction alt = { .sa_handler = on_stack, .sa_flags = SA_ONSTACK };
 	CHECK(sigaction(SIGUSR1, &alt, 0) == 0);
 	count = 0;
 	raise(SIGUSR1);
-	CHECK(count == 1 && where > stack_room && where < stack_room + sizeof stack_room && (flags_inside & SS_ONSTACK));
+	CHECK(count == 1 && where > stack_room && where < stack_room + sizeof stack_room &&
+	      (flags_inside & SS_ONSTACK));
 	say("handler's stack %p, %ld below the top", (void *)where, (long)(stack_room + sizeof stack_room - where));
 	alt.sa_flags = 0;
 	CHECK(sigaction(SIGUSR1, &alt, 0) == 0);
 	raise(SIGUSR1);
-	CHECK(count == 2 && !(where > stack_room && where < stack_room + sizeof stack_room) && !(flags_inside & SS_ONSTACK));
+	CHECK(count == 2 && !(where > stack_room && where < stack_room + sizeof stack_room) &&
+	      !(flags_inside & SS_ONSTACK));
 	s.ss_flags = SS_DISABLE;
 	CHECK(sigaltstack(&s, 0) == 0 && sigaltstack(0, &was) == 0 && (was.ss_flags & SS_DISABLE));
 	return done();

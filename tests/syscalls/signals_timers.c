@@ -2,7 +2,7 @@
  * Timers that send signals. What could go wrong: a timer armed again at replay,
  * its siginfo (overrun, timer id), what is left of it, a tick that is lost.
  */
-// run: varies flags=-lrt
+// run: varies
 #include "check.h"
 #include <sys/time.h>
 
@@ -62,7 +62,9 @@ int main(void)
 	/* POSIX timers */
 	count = 0;
 	timer_t id;
-	struct sigevent e = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value = { .sival_int = 4711 } };
+	struct sigevent e = { .sigev_notify = SIGEV_SIGNAL,
+			      .sigev_signo = SIGRTMIN,
+			      .sigev_value = { .sival_int = 4711 } };
 	CHECK(timer_create(CLOCK_MONOTONIC, &e, &id) == 0);
 	struct itimerspec fast = { { 0, 400000 }, { 0, 500000 } }, now;
 	CHECK(timer_settime(id, 0, &fast, 0) == 0);

@@ -56,7 +56,8 @@ static void tcp(void)
 	CHECK(end >= 0 && n == sizeof peer && small.guard[0] == 0x5a && small.cut[0] == AF_INET);
 	say_bytes("accepted", &small, sizeof small);
 	n = sizeof peer;
-	CHECK(getpeername(end, (struct sockaddr *)&peer, &n) == 0 && n == sizeof peer && ntohs(peer.sin_port) == port_of(fd));
+	CHECK(getpeername(end, (struct sockaddr *)&peer, &n) == 0 && n == sizeof peer &&
+	      ntohs(peer.sin_port) == port_of(fd));
 	say("server port %d, client port %d", port, ntohs(peer.sin_port));
 
 	char b[64];
@@ -117,7 +118,8 @@ static void udp(void)
 	CHECK(sendto(y, "", 0, 0, (struct sockaddr *)&a, sizeof a) == 0);
 	socklen_t n = sizeof from;
 	memset(b, '-', sizeof b);
-	CHECK(recvfrom(x, b, sizeof b, 0, (struct sockaddr *)&from, &n) == 10 && n == sizeof from && !memcmp(b, "a datagram-", 11));
+	CHECK(recvfrom(x, b, sizeof b, 0, (struct sockaddr *)&from, &n) == 10 && n == sizeof from &&
+	      !memcmp(b, "a datagram-", 11));
 	say("from port %d", ntohs(from.sin_port));
 	CHECK(ntohs(from.sin_port) == port_of(y));
 	memset(b, '-', sizeof b);

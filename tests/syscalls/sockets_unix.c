@@ -28,7 +28,9 @@ static void pass_descriptors(void)
 	memset(&c, 0, sizeof c);
 	struct msghdr m = message(&v, "fd", 2, c.room, CMSG_SPACE(2 * sizeof(int)));
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	*h = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(2 * sizeof(int)) };
+	*h = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS,
+			       .cmsg_len = CMSG_LEN(2 * sizeof(int)) };
 	memcpy(CMSG_DATA(h), p, sizeof p);
 	CHECK(sendmsg(s[0], &m, 0) == 2);
 	CHECK(sendmsg(s[0], &m, 0) == 2);
@@ -41,7 +43,8 @@ static void pass_descriptors(void)
 	CHECK(h && h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(2 * sizeof(int)));
 	int got[2];
 	memcpy(got, CMSG_DATA(h), sizeof got);
-	say("passed %d %d, control length %zu, flags %x", got[0], got[1], (size_t)m.msg_controllen, (unsigned)m.msg_flags);
+	say("passed %d %d, control length %zu, flags %x", got[0], got[1], (size_t)m.msg_controllen,
+	    (unsigned)m.msg_flags);
 	CHECK(fcntl(got[0], F_GETFD) == FD_CLOEXEC);
 	CHECK(write(got[1], "via the copy", 12) == 12 && read(p[0], b, 12) == 12 && !memcmp(b, "via the copy", 12));
 

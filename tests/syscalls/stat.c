@@ -13,9 +13,10 @@ static void show(const char *what, const struct stat *s)
 {
 	say("%s dev %lx ino %lu mode %o links %lu uid %u gid %u rdev %lx size %ld blksize %ld blocks %ld "
 	    "atime %ld.%09ld mtime %ld.%09ld ctime %ld.%09ld",
-	    what, (unsigned long)s->st_dev, (unsigned long)s->st_ino, s->st_mode, (unsigned long)s->st_nlink, s->st_uid, s->st_gid,
-	    (unsigned long)s->st_rdev, (long)s->st_size, (long)s->st_blksize, (long)s->st_blocks, (long)s->st_atim.tv_sec,
-	    s->st_atim.tv_nsec, (long)s->st_mtim.tv_sec, s->st_mtim.tv_nsec, (long)s->st_ctim.tv_sec, s->st_ctim.tv_nsec);
+	    what, (unsigned long)s->st_dev, (unsigned long)s->st_ino, s->st_mode, (unsigned long)s->st_nlink, s->st_uid,
+	    s->st_gid, (unsigned long)s->st_rdev, (long)s->st_size, (long)s->st_blksize, (long)s->st_blocks,
+	    (long)s->st_atim.tv_sec, s->st_atim.tv_nsec, (long)s->st_mtim.tv_sec, s->st_mtim.tv_nsec,
+	    (long)s->st_ctim.tv_sec, s->st_ctim.tv_nsec);
 }
 
 int main(void)
@@ -50,8 +51,8 @@ int main(void)
 	} x;
 	memset(&x, 0x5a, sizeof x);
 	CHECK(statx(AT_FDCWD, "file", 0, STATX_ALL, &x.s) == 0 && x.s.stx_size == 5 && x.guard[0] == 0x5a);
-	say("statx ino %lu mask %x btime %ld.%09u ", (unsigned long)x.s.stx_ino, x.s.stx_mask, (long)x.s.stx_btime.tv_sec,
-	    x.s.stx_btime.tv_nsec);
+	say("statx ino %lu mask %x btime %ld.%09u ", (unsigned long)x.s.stx_ino, x.s.stx_mask,
+	    (long)x.s.stx_btime.tv_sec, x.s.stx_btime.tv_nsec);
 	say_bytes("statx raw", &x.s, sizeof x.s);
 
 	struct {
@@ -60,13 +61,15 @@ int main(void)
 	} f;
 	memset(&f, 0x5a, sizeof f);
 	CHECK(statfs(".", &f.s) == 0 && f.guard[0] == 0x5a && fstatfs(fd, &f.s) == 0);
-	say("statfs type %lx free %lu files %lu", (unsigned long)f.s.f_type, (unsigned long)f.s.f_bfree, (unsigned long)f.s.f_ffree);
+	say("statfs type %lx free %lu files %lu", (unsigned long)f.s.f_type, (unsigned long)f.s.f_bfree,
+	    (unsigned long)f.s.f_ffree);
 	struct statvfs v;
 	CHECK(statvfs("/", &v) == 0);
 	say("root free %lu", (unsigned long)v.f_bavail);
 
 	CHECK(chmod("file", 0604) == 0 && fchmod(fd, 0600) == 0 && fchmodat(AT_FDCWD, "file", 0644, 0) == 0);
-	CHECK(chown("file", getuid(), getgid()) == 0 && lchown("link", (uid_t)-1, (gid_t)-1) == 0 && fchown(fd, (uid_t)-1, getgid()) == 0);
+	CHECK(chown("file", getuid(), getgid()) == 0 && lchown("link", (uid_t)-1, (gid_t)-1) == 0 &&
+	      fchown(fd, (uid_t)-1, getgid()) == 0);
 	CHECK(stat("file", &g.s) == 0 && (g.s.st_mode & 0777) == 0644);
 	CHECK(access("file", R_OK) == 0 && faccessat(AT_FDCWD, "file", W_OK, AT_EACCESS) == 0);
 	FAILS(access("none", F_OK), ENOENT);

@@ -49,7 +49,8 @@ int main(void)
 	CHECK(isatty(t) && ttyname_r(t, name, sizeof name) == 0);
 	w = (struct winsize){ 33, 77, 5, 6 };
 	struct winsize again = { 0 };
-	CHECK(ioctl(t, TIOCSWINSZ, &w) == 0 && ioctl(m, TIOCGWINSZ, &again) == 0 && again.ws_col == 77 && again.ws_ypixel == 6);
+	CHECK(ioctl(t, TIOCSWINSZ, &w) == 0 && ioctl(m, TIOCGWINSZ, &again) == 0 && again.ws_col == 77 &&
+	      again.ws_ypixel == 6);
 
 	struct {
 		struct termios t;
@@ -57,7 +58,8 @@ int main(void)
 	} g;
 	memset(&g, 0x5a, sizeof g);
 	CHECK(tcgetattr(t, &g.t) == 0 && g.guard[0] == 0x5a);
-	say("modes %x %x %x %x speed %u", g.t.c_iflag, g.t.c_oflag, g.t.c_cflag, g.t.c_lflag, (unsigned)cfgetospeed(&g.t));
+	say("modes %x %x %x %x speed %u", g.t.c_iflag, g.t.c_oflag, g.t.c_cflag, g.t.c_lflag,
+	    (unsigned)cfgetospeed(&g.t));
 	say_bytes("characters", g.t.c_cc, 19);
 	/* the kernel's struct is smaller than libc's */
 	unsigned char raw[64];
@@ -89,7 +91,8 @@ int main(void)
 	if (!child) {
 		pid_t sid = -1, group = -1;
 		CHECK(setsid() > 0 && ioctl(t, TIOCSCTTY, 0) == 0);
-		CHECK(ioctl(t, TIOCGSID, &sid) == 0 && sid == getpid() && ioctl(t, TIOCGPGRP, &group) == 0 && group == getpid());
+		CHECK(ioctl(t, TIOCGSID, &sid) == 0 && sid == getpid() && ioctl(t, TIOCGPGRP, &group) == 0 &&
+		      group == getpid());
 		CHECK(tcsetpgrp(t, getpid()) == 0 && tcgetpgrp(t) == getpid());
 		int tty = open("/dev/tty", O_RDWR);
 		CHECK(tty >= 0 && write(tty, "ready", 5) == 5);

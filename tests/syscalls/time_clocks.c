@@ -15,9 +15,9 @@ static void handler(int sig UNUSED)
 int main(void)
 {
 	struct timespec a, b, res;
-	const clockid_t clocks[] = { CLOCK_REALTIME,	     CLOCK_MONOTONIC,	      CLOCK_PROCESS_CPUTIME_ID,
-				     CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW,   CLOCK_REALTIME_COARSE,
-				     CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME };
+	const clockid_t clocks[] = { CLOCK_REALTIME,	      CLOCK_MONOTONIC,	   CLOCK_PROCESS_CPUTIME_ID,
+				     CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE,
+				     CLOCK_MONOTONIC_COARSE,  CLOCK_BOOTTIME };
 	for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
 		CHECK(clock_gettime(clocks[i], &a) == 0 && clock_getres(clocks[i], &res) == 0);
 		say("clock %d %ld.%09ld resolution %ld", clocks[i], (long)a.tv_sec, a.tv_nsec, res.tv_nsec);

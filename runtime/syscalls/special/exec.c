@@ -15,10 +15,15 @@
 #define ARGS_BASE (MAP_CLAIMS_BASE + (1ul << 32))
 #define SCRIPTS	  4
 
+static long check_access(const char *path)
+{
+	return SYS4(__NR_faccessat, AT_FDCWD, path, 1 /* X_OK */, 0);
+}
+
 static long check_program(const char *path, int depth)
 {
 	struct elf_script script;
-	long r = SYS4(__NR_faccessat, AT_FDCWD, path, 1 /* X_OK */, 0);
+	long r = check_access(path);
 	if (r < 0)
 		return r;
 	long fd = file_open(path, O_RDONLY | O_NONBLOCK, 0);
@@ -31,7 +36,8 @@ static long check_program(const char *path, int depth)
 	return depth == SCRIPTS ? -ELOOP : check_program(script.interpreter, depth + 1);
 }
 
-static long count_pointers(uint64_t list)
+/* Members of a list of strings that ends with 0, or an error. */
+static long count_strings(uint64_t list)
 {
 	for (long n = 0;; n++) {
 		uint64_t p;
@@ -39,7 +45,20 @@ static long count_pointers(uint64_t list)
 			return -EFAULT;
 		if (!p)
 			return n;
+		if (user_strlen((char *)p, 128 << 10) < 0)
+			return -EFAULT;
 	}
+}
+
+/* In the kernel's order: may it be run at all, can the arguments be read, is it a program. */
+static long check_exec(const char *path, uint64_t argv, uint64_t envp)
+{
+	long r = check_access(path);
+	if (r >= 0 && argv)
+		r = count_strings(argv);
+	if (r >= 0 && envp)
+		r = count_strings(envp);
+	return r < 0 ? r : check_program(path, 0);
 }
 
 /* Replaces the process. Returns only an error. */
@@ -49,11 +68,7 @@ static long exec_loader(const char *path, uint32_t image, uint64_t argv, uint64_
 	TEXT(control_path, PATH_ROOM);
 	TEXT(descriptors, 4096);
 	static uint64_t none[1];
-	long argc = argv && path ? count_pointers(argv) : 0;
-	if (argc < 0)
-		return argc;
-	if (envp && path && count_pointers(envp) < 0)
-		return -EFAULT;
+	long argc = argv ? count_strings(argv) : 0;
 	uint64_t size = ALIGN_UP((uint64_t)(argc + 16) * 8, page_size);
 	long r = SYS6(__NR_mmap, ARGS_BASE, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
@@ -104,7 +119,7 @@ static void replay_exec(struct call *c)
 
 static void run_exec(struct call *c, const char *path, uint64_t argv, uint64_t envp, long close_fd)
 {
-	long r = check_program(path, 0);
+	long r = check_exec(path, argv, envp);
 	call_begin(c);
 	call_inputs(c);
 	c->result = r;

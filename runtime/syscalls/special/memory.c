@@ -43,6 +43,11 @@ static long map_again(struct call *c, const struct entry *e)
 	long fd = saved_file_open(block_data(file));
 	long r = SYS6(__NR_mmap, e->result, a[1], a[2], flags | MAP_PRIVATE, fd, a[5]);
 	file_close(fd);
+	uint64_t in_file = ALIGN_UP(file->addr > a[5] ? file->addr - a[5] : 0, page_size);
+	if ((a[3] & MAP_TYPE) != MAP_PRIVATE && !is_error(r) && a[1] > in_file) {
+		/* the file may have grown later; there the copy has no bytes, and the program's own follow */
+		SYS6(__NR_mmap, (uint64_t)r + in_file, a[1] - in_file, a[2], flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
 	return r;
 }
 
@@ -78,6 +83,11 @@ void special_mmap(struct call *c)
 		c->result = SYS6(__NR_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
 	else
 		c->result = map_somewhere(a);
+	if (!is_error(c->result)) {
+		shared_file_unmapped((uint64_t)c->result, a[1]);
+		if (!(a[3] & MAP_ANONYMOUS) && (a[3] & MAP_TYPE) != MAP_PRIVATE)
+			shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
+	}
 	call_end(c);
 }
 
@@ -106,6 +116,8 @@ static void on_range(struct call *c)
 void special_munmap(struct call *c)
 {
 	on_range(c);
+	if (!c->result)
+		shared_file_unmapped(c->args[0], c->args[1]);
 }
 
 void special_mprotect(struct call *c)

@@ -363,25 +363,31 @@ static void start_replaying(struct launch *l)
 	l->name = l->strings.path;
 }
 
-/* `heddle replay --repeat`: everything is ready, and each run is a fork of this moment. */
+/*
+ * `heddle replay --repeat`: everything is ready, and each run is a fork of this
+ * moment. Returns in each child; this process ends as the last run did.
+ */
 static void repeat_runs(void)
 {
-	for (uint32_t i = 0; i + 1 < control->repeat; i++) {
+	int status = 0, last = 0;
+	for (uint32_t i = 0; i < control->repeat; i++) {
 		control->shown = 0;
 		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
 		if (pid == 0)
 			return;
-		int status = 0;
 		/* the whole tree of that run: orphans come to us */
 		for (long r; (r = SYS4(__NR_wait4, -1, &status, 0x40000000 /* __WALL */, 0)) != -ECHILD;)
-			if (r == pid && !control->stop)
-				control->runs_exact++;
+			if (r == pid)
+				last = status;
 		control->runs_done++;
 		if (control->stop)
 			SYS1(__NR_exit_group, 123);
+		control->runs_exact++;
 		control->quiet = 1; /* the output has been seen */
 	}
-	control->shown = 0;
+	if (last & 0x7f)
+		die_by_signal(last & 0x7f);
+	SYS1(__NR_exit_group, last >> 8);
 }
 
 /* ---- both ---------------------------------------------------------------------------------- */
@@ -424,6 +430,7 @@ static _Noreturn void launch(struct launch *l)
 	file_close(l->program_fd);
 	if (l->interpreter_fd >= 0)
 		file_close(l->interpreter_fd);
+	counter_prepare();
 	SYS5(__NR_prctl, PR_SET_TSC, 2 /* PR_TSC_SIGSEGV */, 0, 0, 0);
 	if (!control->filtered) {
 		if ((r = filter_install()) < 0)
@@ -431,8 +438,10 @@ static _Noreturn void launch(struct launch *l)
 			       "heddle: `heddle doctor` tells more", -r);
 		control->filtered = 1;
 	}
-	if (replaying && process.image == control->root_image && control->repeat > 1)
+	if (replaying && process.image == control->root_image && control->repeat > 1) {
+		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		repeat_runs();
+	}
 	signals_start(&l->info);
 	enter_program(interpreter.entry ? interpreter.entry : program.entry, sp, 0);
 }
@@ -441,6 +450,7 @@ static void on_our_stack(void *unused)
 {
 	static struct launch l;
 	(void)unused;
+	signals_early();
 	become_anonymous(MAP_LOADER_BASE, (uint64_t)image_text_end, PROT_READ | PROT_EXEC);
 	become_anonymous((uint64_t)image_data, (uint64_t)image_file_end, PROT_READ | PROT_WRITE);
 	const char *image = given.argv[2];

@@ -204,8 +204,10 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 
 /* ---- signals.c ------------------------------------------------------------------ */
 
+void signals_early(void);			   /* before the first byte is logged */
 void signals_start(const struct start_info *info); /* before the program's first instruction */
-void signals_forked(struct thread *t);		   /* in the child of a fork */
+void signals_before_fork(void);
+void signals_after_fork(struct thread *t, bool child);
 /* At an event: begins the program's handler if a signal is held (record) or logged here (replay).
    `before`: the call that is about to run will run again after the handler. Does not return if
    a handler begins. */
@@ -251,6 +253,9 @@ uint64_t checksum_memory(struct thread *t);
 
 unsigned shown_class(uint64_t fd);
 void shown_set(uint64_t fd, unsigned class);
+/* Makes the write for real; its place among all that are shown, or NOT_SHOWN if nothing was written. */
+#define NOT_SHOWN (~0ull)
+uint64_t shown_write(struct call *c);
 /* Writes "fd:class,..." for exec; descriptors that close on exec are left out. */
 void shown_list(struct text *out);
 void shown_parse(const char *list);

@@ -6,6 +6,9 @@
  */
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
+#include <linux/limits.h>
+#include <linux/poll.h>
+#include <linux/stat.h>
 
 unsigned shown_class(uint64_t fd)
 {
@@ -42,4 +45,76 @@ void shown_parse(const char *list)
 		if (*list == ',')
 			list++;
 	}
+}
+
+/* ---- the order of writes ------------------------------------------------------ */
+
+/*
+ * Several processes may write to the same pipe at once, and the order in which
+ * the bytes arrive is part of the recording. So {write; take a place} is done
+ * under one lock of the whole tree, but only when the write cannot block: the
+ * reader may be waiting for another process first. A write that may block (more
+ * than PIPE_BUF, or a full pipe) is not atomic anyway, and takes its place after.
+ */
+static void lock(void)
+{
+	uint32_t me = (uint32_t)SYS0(__NR_getpid); /* not process.pid: a vfork child is another */
+	for (;;) {
+		uint32_t owner = 0;
+		if (__atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+		futex_wait(&control->show_lock, owner, 10);
+		/* killed while it had the lock: its write is done or not, and its place is not taken */
+		if (SYS2(__NR_kill, owner, 0) == -ESRCH &&
+		    __atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&control->show_lock, 0, __ATOMIC_RELEASE);
+	futex_wake(&control->show_lock);
+}
+
+static bool cannot_block(const struct call *c)
+{
+	struct pollfd p = { .fd = (int)c->args[0], .events = POLLOUT };
+	struct statx st;
+	struct {
+		long sec, nsec;
+	} now = { 0, 0 };
+	memset(&st, 0, sizeof st);
+	SYS5(__NR_statx, c->args[0], "", AT_EMPTY_PATH, STATX_TYPE, &st);
+	if ((st.stx_mode & S_IFMT) == S_IFREG)
+		return true;
+	if (c->io[0].rule != IN_BYTES || c->args[2] > PIPE_BUF)
+		return false;
+	return SYS5(__NR_ppoll, &p, 1, &now, 0, 8) == 1 && (p.revents & POLLOUT);
+}
+
+static uint64_t take_place(const struct call *c)
+{
+	if (c->restart || c->result <= 0)
+		return NOT_SHOWN;
+	return __atomic_fetch_add(&control->shown, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t shown_write(struct call *c)
+{
+	bool alone = __atomic_load_n(&control->processes, __ATOMIC_RELAXED) == 1;
+	if (alone || !cannot_block(c)) {
+		call_kernel(c);
+		return take_place(c);
+	}
+	lock();
+	/* somebody else may have filled the pipe before we had the lock */
+	bool still = cannot_block(c);
+	if (!still)
+		unlock();
+	call_kernel(c);
+	uint64_t place = take_place(c);
+	if (still)
+		unlock();
+	return place;
 }

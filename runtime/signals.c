@@ -106,11 +106,18 @@ static void set_kernel_mask(uint64_t mask)
 	SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
+/* Faults must find us from the beginning: the trace's disk may be full. */
+void signals_early(void)
+{
+	struct alt_stack stack = our_stack(&main_thread);
+	SYS2(__NR_sigaltstack, &stack, 0);
+	set_kernel_action(SIGBUS, &(struct kernel_action){ .handler = (uint64_t)on_signal, .restorer = (uint64_t)gate_restorer,
+							   .mask = ~0ull, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER });
+}
+
 void signals_start(const struct start_info *info)
 {
 	struct thread *t = &main_thread;
-	struct alt_stack stack = our_stack(t);
-	SYS2(__NR_sigaltstack, &stack, 0);
 	struct kernel_action sys = { .handler = (uint64_t)on_sigsys, .restorer = (uint64_t)gate_restorer, .mask = ~0ull,
 				     .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
 	set_kernel_action(SIGSYS, &sys);
@@ -118,18 +125,32 @@ void signals_start(const struct start_info *info)
 	t->alt = (struct alt_stack){ .flags = SS_DISABLE };
 	t->timer = -1;
 	for (int sig = 1; sig <= SIGNALS; sig++) {
-		process.actions[sig] = (struct kernel_action){ .handler = info->ignored & SIGNAL_BIT(sig) ? 1 : 0 };
-		install(sig);
+		bool ignored = info->ignored & SIGNAL_BIT(sig);
+		process.actions[sig] = (struct kernel_action){ .handler = ignored };
+		/* the others are as the kernel has them after exec */
+		if (replaying || (!ignored && is_fatal_default(sig)) || (fault_signals & SIGNAL_BIT(sig)))
+			install(sig);
 	}
 	set_kernel_mask(t->mask);
 }
 
-void signals_forked(struct thread *t)
+/*
+ * Around fork all signals are blocked: one that reaches the child before it has
+ * forgotten its parent's held signals would be forgotten with them.
+ */
+void signals_before_fork(void)
 {
-	t->held_count = 0;
-	t->held = 0;
-	t->timer = -1; /* timers are not inherited */
-	set_kernel_mask(t->mask); /* the parent may hold a signal, with all others blocked: that is not ours */
+	set_kernel_mask(~0ull);
+}
+
+void signals_after_fork(struct thread *t, bool child)
+{
+	if (child) {
+		t->held_count = 0;
+		t->held = 0;
+		t->timer = -1; /* timers are not inherited */
+	}
+	set_kernel_mask(t->held_count ? ~0ull : t->mask);
 }
 
 _Noreturn void die_by_signal(int sig)
@@ -408,7 +429,7 @@ static void give_counter(struct thread *t, void *uc)
 		value = (uint64_t)e->result;
 		log_take(t);
 	} else {
-		value = read_counter();
+		value = read_counter(uc);
 		size_t size = sizeof(struct entry) + 8;
 		struct entry *e = log_reserve(t, size);
 		*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_COUNTER, .flags = 1, .result = (int64_t)value };

@@ -2,7 +2,8 @@
 """Print every include that points the wrong way. Who may include whom:
 
 commands -> trace, the table of system calls, order.h; loader -> runtime, trace; trace -> nobody. runtime -> trace, and
-of the loader only what the machine offers and the patching of a site, since SIGSYS arrives in the runtime. The runtime
+of the loader only what the machine offers, the patching of a site, since SIGSYS arrives in the runtime, and what exec
+accepts. The runtime
 never sees command-line code.
 """
 import os
@@ -12,7 +13,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAY = {
     'trace': ('trace/',),
-    'runtime': ('runtime/', 'trace/format.h', 'loader/arch/', 'loader/patch.h'),
+    'runtime': ('runtime/', 'trace/format.h', 'loader/arch/', 'loader/patch.h', 'loader/elf.h'),
     'loader': ('loader/', 'runtime/', 'trace/format.h'),
     'commands': ('commands/', 'trace/', 'runtime/order/order.h', 'runtime/syscalls/describe.h', 'runtime/memory/map.h'),
     'interpose': ('interpose/', 'runtime/'),

@@ -192,6 +192,7 @@ struct control {
 	uint32_t work;	     /* futex: raised when a ring wants packing */
 	uint64_t shown;	     /* record: writes to the original stdout/stderr so far (atomic);
 				replay: how many have been shown (futex on its low half) */
+	uint32_t show_lock;  /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
 	uint32_t patch;	     /* 0: every system call traps (--no-patch) */
 	uint32_t checksum;   /* 1: hash writable memory at exit */

@@ -55,7 +55,8 @@ void context_regs(const void *uc, struct regs *r);
 /* If the instruction at pc reads the cycle counter: gives it `value` and steps over it. */
 bool context_is_counter(const void *uc);
 void context_give_counter(void *uc, uint64_t value);
-uint64_t read_counter(void);
+uint64_t read_counter(const void *uc);
+void counter_prepare(void); /* before the counter is made to trap */
 
 /* ---- frame.c: the frames that the program's handlers see ------------------------------ */
 

@@ -480,14 +480,6 @@ static int place_outputs(struct call *c, struct output *out, bool *uses_scratch)
 	return n;
 }
 
-/* A write that reaches the original stdout or stderr gets its place among all of them. */
-static void note_shown(struct call *c)
-{
-	unsigned which;
-	if ((c->row->flags & SYS_WRITES) && c->result > 0 && (which = shown_class(c->args[0])))
-		call_block(c, BLOCK_SHOWN, which, __atomic_fetch_add(&control->shown, 1, __ATOMIC_RELAXED), 0, 0);
-}
-
 /* A write to a file that is also mapped shared has changed that memory, behind the program's back. */
 static void note_patches(struct call *c)
 {
@@ -515,17 +507,26 @@ static void record(struct call *c)
 	int n = place_outputs(c, out, &uses_scratch);
 	if (c->row->flags & SYS_MASK)
 		take_mask(c, &mask);
-	call_kernel(c);
+	uint64_t place = NOT_SHOWN;
+	if ((c->row->flags & SYS_WRITES) && shown_class(c->args[0]))
+		place = shown_write(c);
+	else
+		call_kernel(c);
 	if (unlikely(c->restart))
 		return; /* the entry was never committed */
 	bool in_ring = n && !uses_scratch;
-	const uint8_t *end = in_ring ? out[n - 1].from + ALIGN_UP(out[n - 1].room, 8) : c->at;
+	uint8_t *end = in_ring ? out[n - 1].from + ALIGN_UP(out[n - 1].room, 8) : c->at;
+	if (unlikely(c->result == -EFAULT && in_ring))
+		/* the disk is full if the kernel could not write there: touching it tells (SIGBUS) */
+		for (volatile uint8_t *p = c->at; p < end + 4096; p += 4096)
+			*p = *p;
 	c->kind = ENTRY_SYSCALL;
 	c->flags = (uint8_t)(add_tickets(c, end) | sys_nargs(c->row));
 	if (unlikely(in_ring && (c->flags & ENTRY_TICKETS)))
 		for (int i = 0; i < n; i++)
 			out[i].from += 16;
-	note_shown(c);
+	if (place != NOT_SHOWN)
+		call_block(c, BLOCK_SHOWN, shown_class(c->args[0]), place, 0, 0);
 	if (unlikely(shared_file_count))
 		note_patches(c);
 	long fault = 0;

@@ -85,75 +85,40 @@
 #define __NR_file_setattr 469
 #endif
 
+/* clang-format off */
 /* ---- words for what the kernel reads and writes --------------------------- */
 
-#define STR(arg)                          \
-	{                                 \
-		IN_STRING, arg, NO_ARG, 1 \
-	}
-#define IN(arg, size)                       \
-	{                                   \
-		IN_BYTES, arg, NO_ARG, size \
-	}
-#define IN_MANY(arg, n, size)          \
-	{                              \
-		IN_BYTES, arg, n, size \
-	}
-#define OUT(arg, size)                       \
-	{                                    \
-		OUT_FIXED, arg, NO_ARG, size \
-	}
-#define BYTES(arg, room)                 \
-	{                                \
-		OUT_RESULT, arg, room, 1 \
-	} /* the result says how many */
-#define ITEMS(arg, room, size)              \
-	{                                   \
-		OUT_RESULT, arg, room, size \
-	}
-#define OUT_MANY(arg, n, size)        \
-	{                             \
-		OUT_ARG, arg, n, size \
-	}
-#define UP_TO(arg, length)                 \
-	{                                  \
-		OUT_LENGTH, arg, length, 1 \
-	}
-#define LEFT(arg)                                \
-	{                                        \
-		OUT_EINTR, arg, NO_ARG, TIMESPEC \
-	} /* of a sleep that was interrupted */
-#define INOUT(arg, size)                       \
-	{                                      \
-		INOUT_FIXED, arg, NO_ARG, size \
-	}
+#define STR(arg)	      { IN_STRING, arg, NO_ARG, 1 }
+#define IN(arg, size)	      { IN_BYTES, arg, NO_ARG, size }
+#define IN_MANY(arg, n, size) { IN_BYTES, arg, n, size }
+#define OUT(arg, size)	      { OUT_FIXED, arg, NO_ARG, size }
+#define BYTES(arg, room)      { OUT_RESULT, arg, room, 1 } /* the result says how many */
+#define ITEMS(arg, room, size) { OUT_RESULT, arg, room, size }
+#define OUT_MANY(arg, n, size) { OUT_ARG, arg, n, size }
+#define UP_TO(arg, length)    { OUT_LENGTH, arg, length, 1 }
+#define LEFT(arg)	      { OUT_EINTR, arg, NO_ARG, TIMESPEC } /* of a sleep that was interrupted */
+#define INOUT(arg, size)      { INOUT_FIXED, arg, NO_ARG, size }
 /* Written in some outcomes only, or only in part: the program's bytes go in, and come back as
    the kernel left them, whatever the call returned. */
-#define MAYBE(arg, size)                       \
-	{                                      \
-		INOUT_FIXED, arg, NO_ARG, size \
-	}
-#define MAYBE_MANY(arg, n, size)        \
-	{                               \
-		INOUT_ARG, arg, n, size \
-	}
+#define MAYBE(arg, size)	 { INOUT_FIXED, arg, NO_ARG, size }
+#define MAYBE_MANY(arg, n, size) { INOUT_ARG, arg, n, size }
 
-#define TIMESPEC    sizeof(struct __kernel_timespec)
-#define TIMEVAL	    sizeof(struct timeval)
-#define ITIMERSPEC  sizeof(struct __kernel_itimerspec)
-#define ITIMERVAL   sizeof(struct itimerval)
-#define SIGSET	    8  /* the kernel's, not libc's */
-#define SIGACTION   32 /* handler, flags, restorer, mask */
-#define RLIMIT	    sizeof(struct rlimit64)
-#define RUSAGE	    sizeof(struct rusage)
-#define SIGINFO	    sizeof(siginfo_t)
-#define SIGEVENT    sizeof(struct sigevent)
-#define STAT	    sizeof(struct stat)
-#define OFFSET	    8
-#define INT	    4
+#define TIMESPEC   sizeof(struct __kernel_timespec)
+#define TIMEVAL	   sizeof(struct timeval)
+#define ITIMERSPEC sizeof(struct __kernel_itimerspec)
+#define ITIMERVAL  sizeof(struct itimerval)
+#define SIGSET	   8  /* the kernel's, not libc's */
+#define SIGACTION  32 /* handler, flags, restorer, mask */
+#define RLIMIT	   sizeof(struct rlimit64)
+#define RUSAGE	   sizeof(struct rusage)
+#define SIGINFO	   sizeof(siginfo_t)
+#define SIGEVENT   sizeof(struct sigevent)
+#define STAT	   sizeof(struct stat)
+#define OFFSET	   8
+#define INT	   4
 #define WAITID_INFO 28 /* waitid stores the fields up to si_status one by one, and no more */
-#define CAP_HEADER  sizeof(struct __user_cap_header_struct)
-#define CAP_DATA    (2 * sizeof(struct __user_cap_data_struct))
+#define CAP_HEADER sizeof(struct __user_cap_header_struct)
+#define CAP_DATA   (2 * sizeof(struct __user_cap_data_struct))
 
 _Static_assert(sizeof(struct new_utsname) == 390 && sizeof(siginfo_t) == 128, "the kernel's");
 _Static_assert(sizeof(struct rusage) == 144 && sizeof(struct rlimit64) == 16, "the kernel's");
@@ -172,37 +137,25 @@ _Static_assert(sizeof(struct epoll_event) == 16 && STAT == 128, "the generic one
 #define WRITES	 SYS_WRITES
 #define NO_ORDER SYS_NO_ORDER
 
-#define LOG(call, letters, fl, ...) \
+#define LOG(call, letters, fl, ...)                                                                \
 	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl), .io = { __VA_ARGS__ } }
 /* Carries a signal mask, to which argument `mask` points. */
-#define LOG_MASK(call, letters, fl, mask, ...)      \
-	[__NR_##call] = { .name = #call,            \
-			  .args = letters,          \
-			  .how = SYS_FROM_LOG,      \
-			  .flags = (fl) | SYS_MASK, \
-			  .mask_arg = mask,         \
-			  .io = { __VA_ARGS__ } }
+#define LOG_MASK(call, letters, fl, mask, ...)                                                     \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
+			  .mask_arg = mask, .io = { __VA_ARGS__ } }
 /* Moves data to descriptor args[to] behind the program's back: refused for the original stdout and
    stderr, since what they get must pass through the log to be shown again. mask_arg holds `to`. */
-#define LOG_MOVES(call, letters, fl, to, ...)               \
-	[__NR_##call] = { .name = #call,                    \
-			  .args = letters,                  \
-			  .how = SYS_FROM_LOG,              \
-			  .flags = (fl) | SYS_NOT_TO_SHOWN, \
-			  .mask_arg = to,                   \
-			  .io = { __VA_ARGS__ } }
-#define LOG_SHAPE(call, letters, fl, fn) \
+#define LOG_MOVES(call, letters, fl, to, ...)                                                      \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG,                     \
+			  .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .io = { __VA_ARGS__ } }
+#define LOG_SHAPE(call, letters, fl, fn)                                                           \
 	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl), .shape = fn }
-#define LOG_SHAPE_MASK(call, letters, fl, mask, fn) \
-	[__NR_##call] = { .name = #call,            \
-			  .args = letters,          \
-			  .how = SYS_FROM_LOG,      \
-			  .flags = (fl) | SYS_MASK, \
-			  .mask_arg = mask,         \
-			  .shape = fn }
-#define AGAIN(call, letters, fl, ...) \
+#define LOG_SHAPE_MASK(call, letters, fl, mask, fn)                                                \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
+			  .mask_arg = mask, .shape = fn }
+#define AGAIN(call, letters, fl, ...)                                                              \
 	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_RUN_AGAIN, .flags = (fl), .io = { __VA_ARGS__ } }
-#define REFUSED(call, letters, error) \
+#define REFUSED(call, letters, error)                                                              \
 	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_REFUSED, .refuse_errno = (error) }
 
 #ifdef HEDDLE_TOOL
@@ -229,38 +182,20 @@ void special_arch_prctl(struct call *c), special_pause(struct call *c);
 #endif
 #endif
 
-#define SPECIAL(call, letters, fl, fn, ...)     \
-	[__NR_##call] = { .name = #call,        \
-			  .args = letters,      \
-			  .how = SYS_SPECIAL,   \
-			  .flags = (fl),        \
-			  .special = OWNER(fn), \
+#define SPECIAL(call, letters, fl, fn, ...)                                                        \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL, .flags = (fl),       \
+			  .special = OWNER(fn), .io = { __VA_ARGS__ } }
+#define SPECIAL_MASK(call, letters, fl, mask, fn, ...)                                             \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL, .flags = (fl) | SYS_MASK,     \
+			  .mask_arg = mask, .special = OWNER(fn), .io = { __VA_ARGS__ } }
+#define SPECIAL_MOVES(call, letters, fl, to, fn, ...)                                              \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL,                      \
+			  .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .special = OWNER(fn),  \
 			  .io = { __VA_ARGS__ } }
-#define SPECIAL_MASK(call, letters, fl, mask, fn, ...) \
-	[__NR_##call] = { .name = #call,               \
-			  .args = letters,             \
-			  .how = SYS_SPECIAL,          \
-			  .flags = (fl) | SYS_MASK,    \
-			  .mask_arg = mask,            \
-			  .special = OWNER(fn),        \
-			  .io = { __VA_ARGS__ } }
-#define SPECIAL_MOVES(call, letters, fl, to, fn, ...)       \
-	[__NR_##call] = { .name = #call,                    \
-			  .args = letters,                  \
-			  .how = SYS_SPECIAL,               \
-			  .flags = (fl) | SYS_NOT_TO_SHOWN, \
-			  .mask_arg = to,                   \
-			  .special = OWNER(fn),             \
-			  .io = { __VA_ARGS__ } }
-#define SPECIAL_SHAPE(call, letters, fl, fn, shape_fn) \
-	[__NR_##call] = { .name = #call,               \
-			  .args = letters,             \
-			  .how = SYS_SPECIAL,          \
-			  .flags = (fl),               \
-			  .special = OWNER(fn),        \
-			  .shape = shape_fn }
+#define SPECIAL_SHAPE(call, letters, fl, fn, shape_fn)                                             \
+	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL, .flags = (fl),       \
+			  .special = OWNER(fn), .shape = shape_fn }
 
-/* clang-format off */
 const struct sys_row sys_table[] = {
 	/* ---- data in and out of descriptors ---- */
 	LOG(read,		"fpu",	  WAITS,		BYTES(1, 2)),

@@ -135,7 +135,8 @@ void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *a
 	return frame;
 }
 
-/* mrs Xt, cntvct_el0 / cntpct_el0 / cntvctss_el0 / cntpctss_el0 */
+/* mrs Xt, cntvct_el0 / cntpct_el0 / cntvctss_el0 / cntpctss_el0; the frequency traps with them */
+#define READ_FREQUENCY 0xd53be000
 static bool reads_counter(uint32_t insn)
 {
 	switch (insn & 0xffffffe0) {
@@ -143,6 +144,7 @@ static bool reads_counter(uint32_t insn)
 	case 0xd53be020:
 	case 0xd53be0c0:
 	case 0xd53be0a0:
+	case READ_FREQUENCY:
 		return true;
 	}
 	return false;
@@ -163,16 +165,23 @@ void context_give_counter(void *uc, uint64_t value)
 	c->pc += 4;
 }
 
-uint64_t read_counter(void)
+static uint64_t frequency;
+
+void counter_prepare(void)
 {
-	/* The counter itself traps here as well; the clock it drives does for a value. */
+	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
+}
+
+uint64_t read_counter(const void *uc)
+{
+	/* The counter traps here as well; the clock it drives does for a value. */
 	struct {
 		uint64_t sec, nsec;
 	} now = { 0, 0 };
+	if ((*(uint32_t *)context_pc(uc) & 0xffffffe0) == READ_FREQUENCY)
+		return frequency;
 	SYS2(__NR_clock_gettime, 4 /* CLOCK_MONOTONIC_RAW */, &now);
-	uint64_t hz;
-	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
-	return now.sec * hz + now.nsec * hz / 1000000000ul;
+	return now.sec * frequency + now.nsec * frequency / 1000000000ul;
 }
 
 uint64_t hide_random(uint64_t hwcap2)

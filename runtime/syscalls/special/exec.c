@@ -7,7 +7,7 @@
  * same, a second entry with the error follows.
  */
 #include "runtime/syscalls/special/special.h"
-#include "loader/loader.h"
+#include "loader/elf.h"
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
 #include <linux/mman.h>

@@ -39,7 +39,7 @@ static void become_child(struct call *c, uint32_t image)
 {
 	struct thread *t = c->t;
 	process.image = image;
-	signals_forked(t);
+	signals_after_fork(t, true);
 	t->ticket = tickets = 0;
 	if (replaying) {
 		log_open(t, image);
@@ -74,12 +74,14 @@ static void record_fork(struct call *c)
 {
 	uint32_t image = __atomic_fetch_add(&control->next_image, 1, __ATOMIC_RELAXED);
 	call_begin(c);
+	signals_before_fork();
 	/* the child runs on a copy of this very stack; its own is set when it returns to the program */
 	long pid = gate(__NR_clone, (long)c->args[0], 0, (long)c->args[2], (long)c->args[3], (long)c->args[4], 0);
 	if (pid == 0) {
 		become_child(c, image);
 		return;
 	}
+	signals_after_fork(c->t, false);
 	c->result = pid;
 	if (pid > 0) {
 		call_block(c, BLOCK_CHILD, 0, image, 0, 0);

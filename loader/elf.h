@@ -1,0 +1,23 @@
+/* ELF programs and #! scripts: what exec accepts, and where it is mapped. */
+#ifndef LOADER_ELF_H
+#define LOADER_ELF_H
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_image {
+	uint64_t base;	/* what was added to its addresses */
+	uint64_t entry, phdr, phnum, end;
+	uint64_t code[2], data[2]; /* begin and end, for the kernel's view */
+};
+/* Maps the ELF file; position independent ones at `at`. Returns 0 or an error. */
+long elf_map(long fd, uint64_t at, struct elf_image *out);
+/* Copies the path of the program's interpreter; its length, 0 if it has none, or an error. */
+long elf_interpreter(long fd, char *path, size_t room);
+/* 0 if exec would accept this open file as a program, else the error it would give. Fills
+   `interpreter` from a #! line (empty for ELF) and its one argument. */
+struct elf_script {
+	char interpreter[256], argument[256];
+};
+long elf_check(long fd, struct elf_script *script);
+
+#endif

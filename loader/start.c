@@ -75,10 +75,10 @@ static void become_anonymous(uint64_t from, uint64_t to, int prot)
 		return;
 	memcpy((void *)copy, (void *)from, n);
 	SYS3(__NR_mprotect, copy, n, prot);
-	flush_code((void *)copy, n);
+	if (prot & PROT_EXEC)
+		flush_code((void *)copy, n);
 	/* replaces the pages that run this very call by equal ones */
 	SYS5(__NR_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, from);
-	flush_code((void *)from, n);
 }
 
 void thread_prepare_stacks(struct thread *t)

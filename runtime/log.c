@@ -57,6 +57,8 @@ static void create_ring(struct thread *t, uint32_t image)
 			no_ring(TEXT_OF(path), r);
 	}
 	file_close(fd);
+	/* or the first touch of each page would read ahead in a file that is all hole */
+	SYS3(__NR_madvise, base, 2 * RING_SIZE + RING_HEADER, MADV_RANDOM);
 	struct ring_header *ring = (void *)base;
 	*ring = (struct ring_header){ .version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = t->slot,
 				      .pid = process.pid };

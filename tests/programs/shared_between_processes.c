@@ -2,8 +2,7 @@
  * Memory that two processes share, once through a file and once without: what
  * the child writes there its parent must see at replay too, at the right time.
  */
-// run: varies
-// run: known-failure=system calls are not yet ordered between processes
+// run: varies known-failure='system calls are not yet ordered between processes'
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

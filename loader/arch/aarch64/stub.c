@@ -61,14 +61,18 @@ void stub_push_frame(const struct regs *r, uint64_t sp)
 	user_copy((void *)(sp - 32), frame, sizeof frame);
 }
 
+/* CTR_EL0 says how long cache lines are, and which of the two steps this machine needs at all. */
 void flush_code(void *from, size_t n)
 {
-	/* 16 bytes is the smallest line the architecture allows */
-	uint64_t begin = (uint64_t)from & ~15ul, end = (uint64_t)from + n;
-	for (uint64_t p = begin; p < end; p += 16)
-		__asm__ volatile("dc cvau, %0" ::"r"(p) : "memory");
+	uint64_t ctr, end = (uint64_t)from + n;
+	__asm__("mrs %0, ctr_el0" : "=r"(ctr));
+	uint64_t data_line = 4ul << (ctr >> 16 & 15), code_line = 4ul << (ctr & 15);
+	if (!(ctr & 1ul << 28)) /* IDC: no cleaning needed */
+		for (uint64_t p = ALIGN_DOWN(from, data_line); p < end; p += data_line)
+			__asm__ volatile("dc cvau, %0" ::"r"(p) : "memory");
 	__asm__ volatile("dsb ish" ::: "memory");
-	for (uint64_t p = begin; p < end; p += 16)
-		__asm__ volatile("ic ivau, %0" ::"r"(p) : "memory");
+	if (!(ctr & 1ul << 29)) /* DIC: no invalidation needed */
+		for (uint64_t p = ALIGN_DOWN(from, code_line); p < end; p += code_line)
+			__asm__ volatile("ic ivau, %0" ::"r"(p) : "memory");
 	__asm__ volatile("dsb ish\n\tisb" ::: "memory");
 }

@@ -32,6 +32,7 @@ struct control *control;
 struct process process;
 struct thread main_thread;
 uint64_t tickets;
+bool one_thread = true;
 uint64_t page_size = 4096;
 char program_path[PATH_ROOM];
 bool exe_link_set, replaying;

@@ -64,7 +64,7 @@ static void create_ring(struct thread *t, uint32_t image)
 				      .pid = process.pid };
 	/* heddle looks at the ring once the magic is there */
 	__atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
-	t->log = (struct log){ .ring = ring, .data = (uint8_t *)base + RING_HEADER };
+	t->log = (struct log){ .ring = ring, .data = (uint8_t *)base + RING_HEADER, .room_until = RING_SIZE };
 }
 
 static void map_window(struct thread *t, uint64_t from)
@@ -126,11 +126,17 @@ static void wait_for_room(struct thread *t, size_t n)
 	}
 }
 
+static void look_for_room(struct thread *t, size_t n)
+{
+	wait_for_room(t, n);
+	t->log.room_until = __atomic_load_n(&t->log.ring->tail, __ATOMIC_ACQUIRE) + RING_SIZE;
+}
+
 void *log_reserve(struct thread *t, size_t n)
 {
-	/* tail only grows, so an old value errs on the safe side */
-	if (unlikely(t->log.head + n - __atomic_load_n(&t->log.ring->tail, __ATOMIC_ACQUIRE) > RING_SIZE))
-		wait_for_room(t, n);
+	/* tail only grows, so the old value errs on the safe side */
+	if (unlikely(t->log.head + n > t->log.room_until))
+		look_for_room(t, n);
 	return t->log.data + t->log.head % RING_SIZE;
 }
 

@@ -49,6 +49,7 @@ struct log {
 	uint64_t events;	  /* entries written or read */
 	uint64_t size;		  /* replay: bytes in the stream */
 	uint64_t window;	  /* replay: position of data[0] */
+	uint64_t room_until;	  /* record: the ring is free up to here, as far as we know */
 };
 
 struct thread {
@@ -85,6 +86,7 @@ extern struct control *control; /* 0 until the loader has mapped it */
 extern struct process process;
 extern struct thread main_thread;
 extern uint64_t tickets;	/* one counter for all system calls of the process */
+extern bool one_thread;		/* the process has never had another */
 extern uint64_t page_size;
 extern char program_path[PATH_ROOM]; /* what /proc/self/exe means to the program */
 extern bool exe_link_set;	/* the kernel's exe link already says so */
@@ -166,6 +168,8 @@ struct call {
 /* Called from entry.S: the program has made a system call; its registers are in t->regs. */
 void dispatch(struct thread *t);
 
+/* A call without inputs, outputs or waiting: the quick way of call_run() when recording. */
+long record_plain(struct thread *t, const struct sys_row *row, unsigned nr);
 /* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
 void call_run(struct call *c);
 

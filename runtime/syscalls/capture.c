@@ -30,7 +30,12 @@ struct output {
 	const struct sys_io *io;
 	uint64_t length_user; /* OUT_LENGTH: where the program keeps the length */
 	uint32_t length;      /* OUT_LENGTH: what the kernel made of it */
-	struct iovec iov[2];  /* OUT_IOV, OUT_MSG: what the kernel gets instead of the program's */
+	struct vector *vector; /* OUT_IOV, OUT_MSG */
+};
+
+/* What the kernel gets instead of the program's iovec or message; a call has at most one. */
+struct vector {
+	struct iovec iov;
 	struct message msg;
 };
 
@@ -81,6 +86,12 @@ static void scratch_done(struct thread *t)
 
 /* ---- an entry under construction --------------------------------------------------- */
 
+/* relaxed: the value alone matters, it orders no other memory. Nobody else counts in a process of one thread. */
+static uint64_t take_ticket(void)
+{
+	return likely(one_thread) ? tickets++ : __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
+}
+
 static void begin_entry(struct call *c, size_t room)
 {
 	c->base = log_reserve(c->t, room);
@@ -92,11 +103,12 @@ void call_begin(struct call *c)
 {
 	unsigned nargs = sys_nargs(c->row);
 	begin_entry(c, sizeof(struct entry) + 64 + INPUT_ROOM + RING_OUTPUT + IO_MAX * 64);
-	memcpy(c->at, c->args, nargs * 8);
+	uint64_t *at = (uint64_t *)c->at;
+	for (unsigned i = 0; i < nargs; i++)
+		at[i] = c->args[i];
 	c->at += nargs * 8;
 	if (!(c->row->flags & SYS_NO_ORDER))
-		/* relaxed: the value alone matters, it orders no other memory */
-		c->entry_ticket = __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
+		c->entry_ticket = take_ticket();
 }
 
 static void commit_entry(struct call *c, unsigned flags)
@@ -263,10 +275,10 @@ static uint64_t output_room(struct call *c, struct output *o)
 	case OUT_IOV:
 		return iov_total((void *)o->user, c->args[io->size_arg]);
 	case OUT_MSG:
-		if (user_copy(&o->msg, (void *)o->user, sizeof o->msg))
+		if (user_copy(&o->vector->msg, (void *)o->user, sizeof o->vector->msg))
 			return 0;
-		return iov_total((void *)o->msg.iov, o->msg.iov_len) + ALIGN_UP(o->msg.name_len, 8) +
-		       ALIGN_UP(o->msg.control_len, 8) + 16;
+		return iov_total((void *)o->vector->msg.iov, o->vector->msg.iov_len) + ALIGN_UP(o->vector->msg.name_len, 8) +
+		       ALIGN_UP(o->vector->msg.control_len, 8) + 16;
 	default:
 		return 0;
 	}
@@ -283,24 +295,24 @@ static void redirect(struct call *c, struct output *o)
 			return; /* the kernel gets the bad pointer and says EFAULT */
 		break;
 	case OUT_IOV:
-		o->iov[0] = (struct iovec){ o->from, o->room };
-		c->real[io->arg] = (uint64_t)o->iov;
+		o->vector->iov = (struct iovec){ o->from, o->room };
+		c->real[io->arg] = (uint64_t)&o->vector->iov;
 		c->real[io->size_arg] = 1;
 		return;
 	case OUT_MSG: {
-		struct message *m = &o->msg;
+		struct message *m = &o->vector->msg;
 		uint8_t *data = o->from;
 		uint64_t n = iov_total((void *)m->iov, m->iov_len);
-		o->iov[0] = (struct iovec){ data, n };
+		o->vector->iov = (struct iovec){ data, n };
 		data += ALIGN_UP(n, 8);
 		struct message real = *m;
-		real.iov = (uint64_t)o->iov;
+		real.iov = (uint64_t)&o->vector->iov;
 		real.iov_len = 1;
 		real.name = m->name ? (uint64_t)data : 0;
 		data += ALIGN_UP(m->name_len, 8);
 		real.control = m->control ? (uint64_t)data : 0;
-		o->msg = real;
-		c->real[io->arg] = (uint64_t)&o->msg;
+		o->vector->msg = real;
+		c->real[io->arg] = (uint64_t)&o->vector->msg;
 		return;
 	}
 	case OUT_LENGTH:
@@ -355,11 +367,11 @@ static long give_iov(struct call *c, unsigned arg, const struct iovec *iov, uint
 /* What recvmsg changed in the header itself: name_len, control_len, flags. */
 static long give_message(struct call *c, struct output *o)
 {
-	struct message theirs, *m = &o->msg;
+	struct message theirs, *m = &o->vector->msg;
 	if (user_copy(&theirs, (void *)o->user, sizeof theirs))
 		return -EFAULT;
-	uint64_t n = MIN((uint64_t)c->result, o->iov[0].iov_len);
-	long r = give_iov(c, o->arg, (void *)theirs.iov, theirs.iov_len, o->iov[0].iov_base, n);
+	uint64_t n = MIN((uint64_t)c->result, o->vector->iov.iov_len);
+	long r = give_iov(c, o->arg, (void *)theirs.iov, theirs.iov_len, o->vector->iov.iov_base, n);
 	if (theirs.name)
 		r |= give(c, o->arg, theirs.name, (void *)m->name, MIN(m->name_len, theirs.name_len));
 	if (theirs.control)
@@ -448,15 +460,40 @@ void call_kernel(struct call *c)
 	c->restart = c->result == GATE_HELD;
 }
 
+long record_plain(struct thread *t, const struct sys_row *row, unsigned nr)
+{
+	struct entry *e = log_reserve(t, sizeof *e + 6 * 8 + 16);
+	uint64_t *at = (uint64_t *)(e + 1), args[6];
+	for (int i = 0; i < 6; i++)
+		args[i] = REGS_ARG(&t->regs, i);
+	for (unsigned i = 0; i < row->nargs; i++)
+		*at++ = args[i];
+	uint64_t ticket = take_ticket();
+	long result = gate(nr, (long)args[0], (long)args[1], (long)args[2], (long)args[3], (long)args[4], (long)args[5]);
+	uint64_t now = __atomic_load_n(&tickets, __ATOMIC_RELAXED);
+	unsigned flags = row->nargs;
+	if (unlikely(ticket != t->ticket || now != ticket + 1)) {
+		flags |= ENTRY_TICKETS;
+		*at++ = ticket;
+		*at++ = now;
+	}
+	t->ticket = now;
+	*e = (struct entry){ .size = (uint32_t)((uint8_t *)at - (uint8_t *)e), .nr = (uint16_t)nr, .kind = ENTRY_SYSCALL,
+			     .flags = (uint8_t)flags, .result = result };
+	log_commit(t, e->size);
+	return result;
+}
+
 /* Where the outputs go: one after the other in the ring, behind room for their block headers. */
-static int place_outputs(struct call *c, struct output *out, bool *uses_scratch)
+static int place_outputs(struct call *c, struct output *out, struct vector *vector, bool *uses_scratch)
 {
 	int n = 0;
 	uint64_t total = 0;
 	*uses_scratch = false;
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
 		struct output *o = &out[n];
-		*o = (struct output){ .io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg] };
+		*o = (struct output){ .io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg],
+			       .vector = vector };
 		if (c->io[i].rule < OUT_FIXED || !o->user)
 			continue;
 		uint64_t room = output_room(c, o);
@@ -500,11 +537,12 @@ static void note_patches(struct call *c)
 static void record(struct call *c)
 {
 	struct output out[IO_MAX];
+	struct vector vector;
 	struct mask_copy mask;
 	bool uses_scratch;
 	call_begin(c);
 	call_inputs(c);
-	int n = place_outputs(c, out, &uses_scratch);
+	int n = place_outputs(c, out, &vector, &uses_scratch);
 	if (c->row->flags & SYS_MASK)
 		take_mask(c, &mask);
 	uint64_t place = NOT_SHOWN;

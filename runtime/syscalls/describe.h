@@ -63,14 +63,15 @@ enum {
 	SYS_WRITES = 8,	   /* sends data to args[0]: shown at replay if that is the original stdout/stderr */
 	SYS_NO_ORDER = 16, /* takes no ticket: its result depends on nothing that another thread does.
 			      The comment at the row gives the reason */
-	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[size] is the original stdout or stderr, so
-				  that the program falls back to write (splice, copy_file_range) */
+	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[mask_arg] is the original stdout or stderr,
+				  so that the program falls back to write (splice, copy_file_range) */
 };
 
 struct sys_row {
 	const char *name;
 	const char *args; /* one letter an argument, for dump: d int, u unsigned, x hex, p pointer,
 			     f descriptor, s string, o octal mode, g signal */
+	uint8_t nargs;	  /* letters in args */
 	uint8_t how;	  /* enum sys_how */
 	uint8_t flags;
 	uint8_t refuse_errno;
@@ -91,9 +92,6 @@ extern const unsigned sys_table_len;
 const struct sys_row *sys_find(unsigned nr);
 static inline unsigned sys_nargs(const struct sys_row *row)
 {
-	unsigned n = 0;
-	while (row->args[n])
-		n++;
-	return n;
+	return row->nargs;
 }
 #endif

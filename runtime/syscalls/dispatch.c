@@ -24,7 +24,6 @@ static int find_shape(struct call *c)
 
 static void run(struct call *c)
 {
-	c->row = sys_find(c->nr);
 	if (unlikely(!c->row)) {
 		/* Numbers beyond every kernel's table are probes: they fail everywhere alike. */
 		if (c->nr >= 1024) {
@@ -38,6 +37,10 @@ static void run(struct call *c)
 		if (error < 0)
 			unknown_call(c);
 		call_answer(c, -error);
+		return;
+	}
+	if (unlikely(c->row->flags & SYS_NOT_TO_SHOWN) && shown_class(c->args[c->row->mask_arg])) {
+		call_answer(c, -EINVAL);
 		return;
 	}
 	switch ((enum sys_how)c->row->how) {
@@ -55,25 +58,38 @@ static void run(struct call *c)
 	}
 }
 
+/* A call that touches no memory and cannot wait: nothing but its arguments and its result. */
+static bool is_plain(const struct sys_row *row)
+{
+	return row && row->how == SYS_FROM_LOG && !row->io[0].rule && !row->shape && !row->flags;
+}
+
 void dispatch(struct thread *t)
 {
 	signals_deliver(t, true);
-	struct call c;
-	c.t = t;
-	c.nr = (unsigned)REGS_NR(&t->regs);
-	for (int i = 0; i < 6; i++)
-		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
-	c.restart = false;
-	run(&c);
-	while (unlikely(c.restart)) {
-		/* The kernel would run the handler and then the call again: so do we. If no handler
-		   begins (the signal is ignored by now), the call simply goes on. */
-		signals_deliver(t, true);
-		memcpy(c.real, c.args, sizeof c.real);
+	unsigned nr = (unsigned)REGS_NR(&t->regs);
+	const struct sys_row *row = sys_find(nr);
+	if (likely(!replaying) && is_plain(row)) {
+		REGS_RESULT(&t->regs) = (uint64_t)record_plain(t, row, nr);
+	} else {
+		struct call c;
+		c.t = t;
+		c.nr = nr;
+		c.row = row;
+		for (int i = 0; i < 6; i++)
+			c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
 		c.restart = false;
 		run(&c);
+		while (unlikely(c.restart)) {
+			/* The kernel would run the handler and then the call again: so do we. If no handler
+			   begins (the signal is ignored by now), the call simply goes on. */
+			signals_deliver(t, true);
+			memcpy(c.real, c.args, sizeof c.real);
+			c.restart = false;
+			run(&c);
+		}
+		REGS_RESULT(&t->regs) = (uint64_t)c.result;
 	}
-	REGS_RESULT(&t->regs) = (uint64_t)c.result;
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);
 }

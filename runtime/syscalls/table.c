@@ -138,25 +138,25 @@ _Static_assert(sizeof(struct epoll_event) == 16 && STAT == 128, "the generic one
 #define NO_ORDER SYS_NO_ORDER
 
 #define LOG(call, letters, fl, ...)                                                                \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl), .io = { __VA_ARGS__ } }
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl), .io = { __VA_ARGS__ } }
 /* Carries a signal mask, to which argument `mask` points. */
 #define LOG_MASK(call, letters, fl, mask, ...)                                                     \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
 			  .mask_arg = mask, .io = { __VA_ARGS__ } }
 /* Moves data to descriptor args[to] behind the program's back: refused for the original stdout and
    stderr, since what they get must pass through the log to be shown again. mask_arg holds `to`. */
 #define LOG_MOVES(call, letters, fl, to, ...)                                                      \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG,                     \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG,                     \
 			  .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .io = { __VA_ARGS__ } }
 #define LOG_SHAPE(call, letters, fl, fn)                                                           \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl), .shape = fn }
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl), .shape = fn }
 #define LOG_SHAPE_MASK(call, letters, fl, mask, fn)                                                \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
 			  .mask_arg = mask, .shape = fn }
 #define AGAIN(call, letters, fl, ...)                                                              \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_RUN_AGAIN, .flags = (fl), .io = { __VA_ARGS__ } }
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_RUN_AGAIN, .flags = (fl), .io = { __VA_ARGS__ } }
 #define REFUSED(call, letters, error)                                                              \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_REFUSED, .refuse_errno = (error) }
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_REFUSED, .refuse_errno = (error) }
 
 #ifdef HEDDLE_TOOL
 #define OWNER(fn) 0
@@ -183,17 +183,17 @@ void special_arch_prctl(struct call *c), special_pause(struct call *c);
 #endif
 
 #define SPECIAL(call, letters, fl, fn, ...)                                                        \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL, .flags = (fl),       \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL, .flags = (fl),       \
 			  .special = OWNER(fn), .io = { __VA_ARGS__ } }
 #define SPECIAL_MASK(call, letters, fl, mask, fn, ...)                                             \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL, .flags = (fl) | SYS_MASK,     \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL, .flags = (fl) | SYS_MASK,     \
 			  .mask_arg = mask, .special = OWNER(fn), .io = { __VA_ARGS__ } }
 #define SPECIAL_MOVES(call, letters, fl, to, fn, ...)                                              \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL,                      \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL,                      \
 			  .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .special = OWNER(fn),  \
 			  .io = { __VA_ARGS__ } }
 #define SPECIAL_SHAPE(call, letters, fl, fn, shape_fn)                                             \
-	[__NR_##call] = { .name = #call, .args = letters, .how = SYS_SPECIAL, .flags = (fl),       \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL, .flags = (fl),       \
 			  .special = OWNER(fn), .shape = shape_fn }
 
 const struct sys_row sys_table[] = {

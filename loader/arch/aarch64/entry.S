@@ -220,37 +220,47 @@ program_entry:
 	.globl user_copy, user_probe, user_begin, user_end, user_fault
 user_begin:
 user_copy:
-	subs x2, x2, #32
+	subs x2, x2, #64
 	b.lo 2f
 1:	ldp x3, x4, [x1]
 	ldp x5, x6, [x1, #16]
-	add x1, x1, #32
+	ldp x7, x8, [x1, #32]
+	ldp x9, x10, [x1, #48]
+	add x1, x1, #64
 	stp x3, x4, [x0]
 	stp x5, x6, [x0, #16]
-	add x0, x0, #32
-	subs x2, x2, #32
+	stp x7, x8, [x0, #32]
+	stp x9, x10, [x0, #48]
+	add x0, x0, #64
+	subs x2, x2, #64
 	b.hs 1b
-2:	adds x2, x2, #32
-	b.eq 4f
-3:	ldrb w3, [x1], #1
+2:	adds x2, x2, #56	/* 8 less than what is left */
+	b.mi 4f
+3:	ldr x3, [x1], #8
+	str x3, [x0], #8
+	subs x2, x2, #8
+	b.pl 3b
+4:	adds x2, x2, #8
+	b.eq 6f
+5:	ldrb w3, [x1], #1
 	strb w3, [x0], #1
 	subs x2, x2, #1
-	b.ne 3b
-4:	mov x0, #0
+	b.ne 5b
+6:	mov x0, #0
 	ret
 
 /* long user_probe(p, n) */
 user_probe:
-	cbz x1, 6f
+	cbz x1, 8f
 	add x1, x0, x1
 	sub x1, x1, #1
 	and x2, x1, #~4095
-5:	ldrb w3, [x0]
+7:	ldrb w3, [x0]
 	and x0, x0, #~4095
 	add x0, x0, #4096
 	cmp x0, x2
-	b.ls 5b
-6:	mov x0, #0
+	b.ls 7b
+8:	mov x0, #0
 	ret
 user_end:
 user_fault:

@@ -127,7 +127,7 @@ class Bench:
         yield 'sqlite3, 20,000 rows', self.program('sqlite3', ['sqlite3', database], stdin=sql,
                                                    prepare=lambda: os.path.exists(database) and os.unlink(database))
         yield 'git on a small repository', self.program('git', ['sh', '-c', self.git_script()], prepare=self.fresh_repository)
-        yield 'python3 importing its library', self.program('python3', ['python3', '-c', IMPORTS])
+        yield 'python3 importing its library', self.program('python3', ['/usr/bin/python3', '-c', IMPORTS])
 
     def git_script(self):
         # Without gc: it packs with threads, which cannot be recorded yet.

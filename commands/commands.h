@@ -70,6 +70,7 @@ const char *nearest(const char *typed, const char *const *words);
 
 /* ---- home.c ---- */
 /* The directory for traces without -o; not necessarily there. */
+#define CACHE_NAME ".files" /* in it: copies of mapped files, shared by traces through hard links */
 const char *home_directory(void);
 /* Makes NAME-N there, for the next free N, and lets `latest` point to it. */
 void home_new_trace(const char *program, char path[PATH_ROOM]);

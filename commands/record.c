@@ -100,6 +100,17 @@ static void reserve_space(const char *dir)
 	close(fd); /* a file system without fallocate just has no reserve */
 }
 
+/* Copies of mapped files are shared between traces where hard links reach. */
+static void prepare_cache(struct control *c)
+{
+	struct stat here, there;
+
+	snprintf(c->cache, sizeof c->cache, "%s/" CACHE_NAME, home_directory());
+	if (make_directories(c->cache) || access(c->cache, W_OK) || stat(c->cache, &there) || stat(c->trace, &here) ||
+	    here.st_dev != there.st_dev)
+		*c->cache = 0;
+}
+
 static void prepare(struct record *r, char **argv)
 {
 	char files[PATH_ROOM + 16];
@@ -114,6 +125,7 @@ static void prepare(struct record *r, char **argv)
 	c = r->tree.control;
 	c->patch = !r->no_patch;
 	c->checksum = r->checksum;
+	prepare_cache(c);
 	meta_begin(&r->meta, r->dir, r->program, argv, c);
 }
 

@@ -62,6 +62,24 @@ static void remove_every(void)
 		closedir(dir);
 }
 
+/* Copies that no trace uses any more. */
+static void drop_unused_copies(void)
+{
+	char folder[PATH_ROOM + 16], path[PATH_ROOM + 300];
+	struct dirent *item;
+	struct stat st;
+
+	snprintf(folder, sizeof folder, "%s/" CACHE_NAME, home_directory());
+	DIR *dir = opendir(folder);
+	while (dir && (item = readdir(dir))) {
+		snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
+		if (!lstat(path, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+			unlink(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static int run_rm(int argc, char **argv)
 {
 	bool all = false;
@@ -78,6 +96,7 @@ static int run_rm(int argc, char **argv)
 		remove_trace(path);
 	}
 	drop_dangling_latest();
+	drop_unused_copies();
 	return 0;
 }
 

@@ -168,8 +168,10 @@ struct call {
 /* Called from entry.S: the program has made a system call; its registers are in t->regs. */
 void dispatch(struct thread *t);
 
-/* A call without inputs, outputs or waiting: the quick way of call_run() when recording. */
-long record_plain(struct thread *t, const struct sys_row *row, unsigned nr);
+/* The quick way of call_run() when recording: see capture.c. */
+bool record_is_quick(const struct sys_row *row, unsigned nr);
+long record_quick(struct thread *t, const struct sys_row *row, unsigned nr);
+#define RECORD_SLOWLY (-513) /* not this call: take the general way */
 /* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
 void call_run(struct call *c);
 
@@ -215,7 +217,12 @@ void signals_after_fork(struct thread *t, bool child);
 /* At an event: begins the program's handler if a signal is held (record) or logged here (replay).
    `before`: the call that is about to run will run again after the handler. Does not return if
    a handler begins. */
-void signals_deliver(struct thread *t, bool before);
+void signals_deliver_now(struct thread *t, bool before);
+static inline void signals_deliver(struct thread *t, bool before)
+{
+	if (unlikely(replaying || t->held || t->waiting))
+		signals_deliver_now(t, before);
+}
 void signals_update_held(struct thread *t);
 /* What the kernel may block when the program wants `mask`. */
 uint64_t signals_kernel_mask(uint64_t mask);

@@ -350,13 +350,13 @@ static void replay_deliver(struct thread *t, bool before)
 	begin_handler(t, sig, info);
 }
 
-void signals_deliver(struct thread *t, bool before)
+void signals_deliver_now(struct thread *t, bool before)
 {
 	if (replaying) {
 		replay_deliver(t, before);
 		if (!before)
 			t->waiting = false;
-	} else if (unlikely(t->held || t->waiting)) {
+	} else {
 		record_deliver(t, before);
 	}
 }

@@ -209,6 +209,7 @@ struct control {
 	char trace[PATH_ROOM]; /* absolute path of the trace directory */
 	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>/t<M>.raw; record: same as trace */
 	char loader[PATH_ROOM]; /* absolute path of the loader, for exec */
+	char cache[PATH_ROOM]; /* record: copies of mapped files that traces share by hard links; empty: none */
 	char stop_text[8192]; /* what to tell the user, several lines */
 };
 

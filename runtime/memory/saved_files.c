@@ -3,7 +3,9 @@
  *
  * The key names device, inode, size and time of last change. A file that was
  * changed very recently could change again without a new time, so its copy gets
- * a number of its own and is not shared.
+ * a number of its own and is not shared. Older ones are copied once into a cache
+ * beside the traces, and each trace has a hard link to that copy: never to the
+ * file itself, which somebody may still write to.
  */
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
@@ -11,11 +13,6 @@
 
 #define COPY_STEP (1ul << 30)
 #define RECENT_NS 2000000000ll
-
-static void path_of(struct text *path, const char *key)
-{
-	text_add(path, "%s/files/%s", control->trace, key);
-}
 
 static int64_t now_ns(void)
 {
@@ -46,13 +43,14 @@ static long copy_all(long from, long to, uint64_t size)
 	return 0;
 }
 
-static void save(long fd, uint64_t size, const char *key)
+/* Copies into `folder`, under a name of its own until it is complete. */
+static void save(long fd, uint64_t size, const char *folder, const char *key)
 {
 	TEXT(path, PATH_ROOM);
 	TEXT(part, PATH_ROOM);
-	path_of(&path, key);
-	text_add(&part, "%s/files/%s.part%u", control->trace, key, (unsigned long)process.pid);
-	long to = file_open(TEXT_OF(part), O_WRONLY | O_CREAT | O_EXCL, 0600);
+	text_add(&path, "%s/%s", folder, key);
+	text_add(&part, "%s/%s.part%u", folder, key, (unsigned long)SYS0(__NR_getpid));
+	long to = file_open(TEXT_OF(part), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to < 0)
 		cannot("cannot save a mapped file as %s: error %d", TEXT_OF(part), -to);
 	long r = copy_all(fd, to, size);
@@ -62,6 +60,14 @@ static void save(long fd, uint64_t size, const char *key)
 		       TEXT_OF(part), -r);
 	/* another process may have saved the same content meanwhile: either copy will do */
 	SYS5(__NR_renameat2, AT_FDCWD, TEXT_OF(part), AT_FDCWD, TEXT_OF(path), 0);
+}
+
+static bool link_from_cache(const char *key, const char *path)
+{
+	TEXT(cached, PATH_ROOM);
+	text_add(&cached, "%s/%s", control->cache, key);
+	long r = SYS5(__NR_linkat, AT_FDCWD, TEXT_OF(cached), AT_FDCWD, path, 0);
+	return r == 0 || r == -EEXIST;
 }
 
 long saved_file_keep(long fd, char key[64])
@@ -78,16 +84,26 @@ long saved_file_keep(long fd, char key[64])
 	text_add(&k, "%u.%u.%u.%u.%u", (unsigned long)(st.stx_dev_major * 4096ul + st.stx_dev_minor), st.stx_ino, st.stx_size,
 		 (unsigned long)st.stx_ctime.tv_sec, (unsigned long)st.stx_ctime.tv_nsec);
 	bool recent = now_ns() - (st.stx_ctime.tv_sec * 1000000000ll + st.stx_ctime.tv_nsec) < RECENT_NS;
+	TEXT(folder, PATH_ROOM);
+	text_add(&folder, "%s/files", control->trace);
 	if (recent) {
 		k = (struct text){ key, key + 63 };
 		text_add(&k, "r%u.%u", (unsigned long)process.image, main_thread.log.events);
-	} else {
-		TEXT(path, PATH_ROOM);
-		path_of(&path, key);
-		if (SYS4(__NR_faccessat, AT_FDCWD, TEXT_OF(path), 0, 0) == 0)
+		save(fd, st.stx_size, TEXT_OF(folder), key);
+		return (long)st.stx_size;
+	}
+	TEXT(path, PATH_ROOM);
+	text_add(&path, "%s/%s", TEXT_OF(folder), key);
+	if (SYS4(__NR_faccessat, AT_FDCWD, TEXT_OF(path), 0, 0) == 0)
+		return (long)st.stx_size;
+	if (*control->cache) {
+		if (link_from_cache(key, TEXT_OF(path)))
+			return (long)st.stx_size;
+		save(fd, st.stx_size, control->cache, key);
+		if (link_from_cache(key, TEXT_OF(path)))
 			return (long)st.stx_size;
 	}
-	save(fd, st.stx_size, key);
+	save(fd, st.stx_size, TEXT_OF(folder), key);
 	return (long)st.stx_size;
 }
 
@@ -96,7 +112,7 @@ long saved_file_open(const char *key)
 	TEXT(path, PATH_ROOM);
 	if (strchr(key, '/'))
 		cannot("the trace names a saved file '%s', which cannot be: it is damaged", key);
-	path_of(&path, key);
+	text_add(&path, "%s/files/%s", control->trace, key);
 	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
 	if (fd < 0)
 		cannot("the trace lacks the saved file %s", TEXT_OF(path));

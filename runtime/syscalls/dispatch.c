@@ -58,10 +58,25 @@ static void run(struct call *c)
 	}
 }
 
-/* A call that touches no memory and cannot wait: nothing but its arguments and its result. */
-static bool is_plain(const struct sys_row *row)
+static long run_generally(struct thread *t, const struct sys_row *row, unsigned nr)
 {
-	return row && row->how == SYS_FROM_LOG && !row->io[0].rule && !row->shape && !row->flags;
+	struct call c;
+	c.t = t;
+	c.nr = nr;
+	c.row = row;
+	for (int i = 0; i < 6; i++)
+		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
+	c.restart = false;
+	run(&c);
+	while (unlikely(c.restart)) {
+		/* The kernel would run the handler and then the call again: so do we. If no handler begins
+		   (the signal is ignored by now), the call simply goes on. */
+		signals_deliver(t, true);
+		memcpy(c.real, c.args, sizeof c.real);
+		c.restart = false;
+		run(&c);
+	}
+	return c.result;
 }
 
 void dispatch(struct thread *t)
@@ -69,27 +84,12 @@ void dispatch(struct thread *t)
 	signals_deliver(t, true);
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
 	const struct sys_row *row = sys_find(nr);
-	if (likely(!replaying) && is_plain(row)) {
-		REGS_RESULT(&t->regs) = (uint64_t)record_plain(t, row, nr);
-	} else {
-		struct call c;
-		c.t = t;
-		c.nr = nr;
-		c.row = row;
-		for (int i = 0; i < 6; i++)
-			c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
-		c.restart = false;
-		run(&c);
-		while (unlikely(c.restart)) {
-			/* The kernel would run the handler and then the call again: so do we. If no handler
-			   begins (the signal is ignored by now), the call simply goes on. */
-			signals_deliver(t, true);
-			memcpy(c.real, c.args, sizeof c.real);
-			c.restart = false;
-			run(&c);
-		}
-		REGS_RESULT(&t->regs) = (uint64_t)c.result;
-	}
+	long result = RECORD_SLOWLY;
+	if (likely(!replaying && row) && record_is_quick(row, nr))
+		result = record_quick(t, row, nr);
+	if (result == RECORD_SLOWLY || result == GATE_HELD)
+		result = run_generally(t, row, nr);
+	REGS_RESULT(&t->regs) = (uint64_t)result;
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);
 }

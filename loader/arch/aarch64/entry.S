@@ -110,12 +110,21 @@ syscall_entry:
 	mov x19, x29
 	mov x29, #0
 	bl dispatch
-	mov x0, x19
+	/* x20..x28 are as they were: dispatch() is an ordinary function */
+	mov x29, x19
+	ldr x19, [x29, #152]
+	b 1f
 /* resume_program(thread): registers from thread->regs, through the stub */
 	.globl resume_program
 resume_program:
 	mov x29, x0
-	ldr x0, [x29, #T_FLAGS]
+	ldr x19, [x29, #152]
+	ldp x20, x21, [x29, #160]
+	ldp x22, x23, [x29, #176]
+	ldp x24, x25, [x29, #192]
+	ldp x26, x27, [x29, #208]
+	ldr x28, [x29, #224]
+1:	ldr x0, [x29, #T_FLAGS]
 	msr nzcv, x0
 	ldr x0, [x29, #T_SP]
 	sub sp, x0, #32
@@ -127,12 +136,7 @@ resume_program:
 	ldp x12, x13, [x29, #96]
 	ldp x14, x15, [x29, #112]
 	ldp x16, x17, [x29, #128]
-	ldp x18, x19, [x29, #144]
-	ldp x20, x21, [x29, #160]
-	ldp x22, x23, [x29, #176]
-	ldp x24, x25, [x29, #192]
-	ldp x26, x27, [x29, #208]
-	ldr x28, [x29, #224]
+	ldr x18, [x29, #144]
 	ldr x30, [x29, #T_RESUME]
 	ldp x0, x1, [x29]
 	/* x29 and x30: the stub takes them from the program's stack */

@@ -284,6 +284,10 @@ static int run_record(int argc, char **argv)
 			note("what was recorded before that is in %s", r.dir);
 		return EXIT_CANNOT;
 	}
+	if (!r.meta.list.nstreams)
+		die("the loader ended (%s) before the program began, and nothing was recorded; loader and heddle "
+		    "may be of different versions: install them again",
+		    status_text(r.tree.root_status));
 	report(&r);
 	exit_like(&r.tree, r.tree.root_status);
 }

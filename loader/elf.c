@@ -18,7 +18,8 @@ static long read_headers(long fd, Elf64_Ehdr *eh, Elf64_Phdr ph[HEADERS])
 		return -ENOEXEC;
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != TRACE_ARCH)
 		return -ENOEXEC;
-	if ((eh->e_type != ET_EXEC && eh->e_type != ET_DYN) || eh->e_phentsize != sizeof *ph || !eh->e_phnum || eh->e_phnum > HEADERS)
+	if ((eh->e_type != ET_EXEC && eh->e_type != ET_DYN) || eh->e_phentsize != sizeof *ph || !eh->e_phnum ||
+	    eh->e_phnum > HEADERS)
 		return -ENOEXEC;
 	long n = eh->e_phnum * (long)sizeof *ph;
 	return file_read(fd, ph, (size_t)n, eh->e_phoff) == n ? 0 : -ENOEXEC;
@@ -38,7 +39,8 @@ static long map_segment(long fd, const Elf64_Phdr *ph, uint64_t base)
 	uint64_t zero_from = start;
 	int prot = protection(ph->p_flags);
 	if (ph->p_filesz) {
-		long r = SYS6(__NR_mmap, start, file_end - start, prot, MAP_PRIVATE | MAP_FIXED, fd, ph->p_offset - (va - start));
+		long r = SYS6(__NR_mmap, start, file_end - start, prot, MAP_PRIVATE | MAP_FIXED, fd,
+			      ph->p_offset - (va - start));
 		if (is_error(r))
 			return r;
 		zero_from = ALIGN_UP(file_end, page_size);

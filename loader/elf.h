@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct elf_image {
-	uint64_t base;	/* what was added to its addresses */
+	uint64_t base; /* what was added to its addresses */
 	uint64_t entry, phdr, phnum, end;
 	uint64_t code[2], data[2]; /* begin and end, for the kernel's view */
 };

@@ -60,7 +60,8 @@ static bool add_pool_near(uint64_t site)
 	}
 	/* a program that covers those places: anywhere in reach */
 	for (uint64_t d = MAP_POOL_SIZE; d < stub_reach; d += 16 * MAP_POOL_SIZE)
-		if (add_pool(ALIGN_DOWN(site, MAP_POOL_SIZE) + d) || (site > d && add_pool(ALIGN_DOWN(site - d, MAP_POOL_SIZE))))
+		if (add_pool(ALIGN_DOWN(site, MAP_POOL_SIZE) + d) ||
+		    (site > d && add_pool(ALIGN_DOWN(site - d, MAP_POOL_SIZE))))
 			return true;
 	return false;
 }

@@ -74,8 +74,8 @@ static uint64_t strings_size(const struct stack_strings *s)
 	return n;
 }
 
-static unsigned fill_auxv(uint64_t *aux, const struct start_info *info, const struct elf_image *program, uint64_t interpreter_base,
-			  uint64_t execfn, uint64_t platform, uint64_t random)
+static unsigned fill_auxv(uint64_t *aux, const struct start_info *info, const struct elf_image *program,
+			  uint64_t interpreter_base, uint64_t execfn, uint64_t platform, uint64_t random)
 {
 	const uint64_t table[][2] = {
 		{ AT_MINSIGSTKSZ, info->minsigstksz },

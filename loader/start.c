@@ -56,9 +56,13 @@ static struct {
 static void map_control(const char *path)
 {
 	long fd = file_open(path, O_RDWR, 0);
-	long r = fd < 0 ? fd : SYS6(__NR_mmap, MAP_CONTROL_BASE, CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	long r = fd < 0 ? fd :
+			  SYS6(__NR_mmap, MAP_CONTROL_BASE, CONTROL_SIZE, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_FIXED, fd, 0);
 	if (is_error(r))
-		cannot("the loader is started by heddle record and heddle replay, not by hand (control file '%s': error %d)", path, -r);
+		cannot("the loader is started by heddle record and heddle replay, not by hand (control file '%s': "
+		       "error %d)",
+		       path, -r);
 	file_close(fd);
 	struct control *c = (void *)r;
 	if (c->magic != CONTROL_MAGIC || c->version != TRACE_VERSION || c->arch != TRACE_ARCH)
@@ -71,7 +75,8 @@ static void map_control(const char *path)
 static void become_anonymous(uint64_t from, uint64_t to, int prot)
 {
 	uint64_t n = ALIGN_UP(to - from, page_size);
-	long copy = SYS6(__NR_mmap, MAP_CLAIMS_BASE, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long copy = SYS6(__NR_mmap, MAP_CLAIMS_BASE, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+			 -1, 0);
 	if (is_error(copy))
 		return;
 	memcpy((void *)copy, (void *)from, n);
@@ -405,7 +410,8 @@ static void set_name(const char *path)
 /* As the vdso has it, which the program does not see. */
 static void map_signal_return(void)
 {
-	long r = SYS6(__NR_mmap, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long r = SYS6(__NR_mmap, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	signal_return_code((uint8_t *)MAP_SIGNAL_RETURN);
@@ -436,7 +442,8 @@ static _Noreturn void launch(struct launch *l)
 	if (!control->filtered) {
 		if ((r = filter_install()) < 0)
 			cannot("the kernel refuses a seccomp filter (error %d), without which nothing can be recorded\n"
-			       "heddle: `heddle doctor` tells more", -r);
+			       "heddle: `heddle doctor` tells more",
+			       -r);
 		control->filtered = 1;
 	}
 	if (replaying && process.image == control->root_image && control->repeat > 1) {

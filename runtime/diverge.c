@@ -2,9 +2,9 @@
 #include "runtime/runtime.h"
 
 static const char *const kind_names[] = {
-	[ENTRY_START] = "start",	 [ENTRY_SYSCALL] = "system call",   [ENTRY_SIGNAL] = "signal",
-	[ENTRY_FAULT] = "fault",	 [ENTRY_VFORK] = "vfork",	    [ENTRY_VFORK_END] = "end of vfork",
-	[ENTRY_CHECKSUM] = "checksum",	 [ENTRY_MORE] = "more output",	    [ENTRY_COUNTER] = "cycle counter",
+	[ENTRY_START] = "start",       [ENTRY_SYSCALL] = "system call", [ENTRY_SIGNAL] = "signal",
+	[ENTRY_FAULT] = "fault",       [ENTRY_VFORK] = "vfork",		[ENTRY_VFORK_END] = "end of vfork",
+	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more output",	[ENTRY_COUNTER] = "cycle counter",
 };
 
 static void add_call(struct text *out, unsigned nr, const uint64_t *args, unsigned nargs)
@@ -35,17 +35,20 @@ static void add_entry(struct text *out, const struct entry *e)
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)
 {
 	TEXT(message, 4096);
-	text_add(&message, "replay diverged from the recording\n"
-			   "heddle:   process %u (image %u), thread %u, event %u, at pc %x\n",
-		 (unsigned long)process.pid, (unsigned long)process.image, (unsigned long)t->slot, t->log.events, t->regs.pc);
+	text_add(&message,
+		 "replay diverged from the recording\n"
+		 "heddle:   process %u (image %u), thread %u, event %u, at pc %x\n",
+		 (unsigned long)process.pid, (unsigned long)process.image, (unsigned long)t->slot, t->log.events,
+		 t->regs.pc);
 	text_add(&message, "heddle:   recorded: ");
 	if (recorded)
 		add_entry(&message, recorded);
 	else
 		text_add(&message, "nothing more");
 	text_add(&message, "\nheddle:   now:      %s\n", now);
-	text_add(&message, "heddle: was the program changed, or does it read something that is not recorded?\n"
-			   "heddle: see the events before with: heddle dump --image=%u %s\n",
+	text_add(&message,
+		 "heddle: was the program changed, or does it read something that is not recorded?\n"
+		 "heddle: see the events before with: heddle dump --image=%u %s\n",
 		 (unsigned long)process.image, control->trace);
 	stop_tree(STOP_DIVERGED, TEXT_OF(message));
 }

@@ -60,8 +60,9 @@ static void create_ring(struct thread *t, uint32_t image)
 	/* or the first touch of each page would read ahead in a file that is all hole */
 	SYS3(__NR_madvise, base, 2 * RING_SIZE + RING_HEADER, MADV_RANDOM);
 	struct ring_header *ring = (void *)base;
-	*ring = (struct ring_header){ .version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = t->slot,
-				      .pid = process.pid };
+	*ring = (struct ring_header){
+		.version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = t->slot, .pid = process.pid
+	};
 	/* heddle looks at the ring once the magic is there */
 	__atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
 	t->log = (struct log){ .ring = ring, .data = (uint8_t *)base + RING_HEADER, .room_until = RING_SIZE };
@@ -169,7 +170,9 @@ void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned fl
 	if (block)
 		size += sizeof *block + ALIGN_UP(n, 8);
 	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size, .nr = (uint16_t)nr, .kind = kind, .flags = (uint8_t)flags, .result = result };
+	*e = (struct entry){
+		.size = (uint32_t)size, .nr = (uint16_t)nr, .kind = kind, .flags = (uint8_t)flags, .result = result
+	};
 	if (block) {
 		struct block *b = (struct block *)(e + 1);
 		*b = *block;

@@ -38,6 +38,7 @@ _Noreturn void replay_ended(struct thread *t)
 	if (control->root_status != ~0u && (control->root_status & 0x7f))
 		die_by_signal((int)(control->root_status & 0x7f));
 	TEXT(message, 1024);
-	text_add(&message, "the recording ends here: thread %u after event %u\n", (unsigned long)t->slot, t->log.events);
+	text_add(&message, "the recording ends here: thread %u after event %u\n", (unsigned long)t->slot,
+		 t->log.events);
 	stop_tree(STOP_ENDED, TEXT_OF(message));
 }

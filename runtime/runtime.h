@@ -19,7 +19,7 @@
 #include "runtime/syscalls/describe.h"
 #include "trace/format.h"
 
-#define SIGNALS 64
+#define SIGNALS	      64
 #define SIGNAL_BIT(n) (1ull << ((n)-1))
 
 /* The kernel's struct sigaction (not libc's). */
@@ -53,24 +53,24 @@ struct log {
 };
 
 struct thread {
-	struct regs regs;   /* the program's registers; offsets known to entry.S */
-	uint64_t stack;	    /* top of the runtime's stack for this thread; entry.S */
-	uint64_t resume;    /* where entry.S continues in the stub */
-	uint32_t held;	    /* a held signal may be delivered now; entry.S looks at it */
+	struct regs regs; /* the program's registers; offsets known to entry.S */
+	uint64_t stack;	  /* top of the runtime's stack for this thread; entry.S */
+	uint64_t resume;  /* where entry.S continues in the stub */
+	uint32_t held;	  /* a held signal may be delivered now; entry.S looks at it */
 	uint32_t held_count;
 	struct held_signal held_signals[8];
-	uint64_t mask;	    /* the program's signal mask */
-	uint64_t wait_mask; /* what replaces it during ppoll, sigsuspend, ... */
-	bool waiting;	    /* wait_mask counts */
-	struct alt_stack alt; /* the program's; the kernel has ours */
+	uint64_t mask;		/* the program's signal mask */
+	uint64_t wait_mask;	/* what replaces it during ppoll, sigsuspend, ... */
+	bool waiting;		/* wait_mask counts */
+	struct alt_stack alt;	/* the program's; the kernel has ours */
 	uint64_t last_event_us; /* for signals that come at no event */
 	uint32_t slot;
 	uint32_t vfork_depth; /* > 0: a vfork child runs here */
 	struct log log;
-	uint64_t ticket;    /* counter at this thread's last exit from a call */
-	uint8_t *scratch;   /* for outputs too large for the ring */
+	uint64_t ticket;  /* counter at this thread's last exit from a call */
+	uint8_t *scratch; /* for outputs too large for the ring */
 	uint64_t scratch_size;
-	int timer;	    /* wakes a thread that reaches no event; -1: none yet */
+	int timer; /* wakes a thread that reaches no event; -1: none yet */
 	uint32_t timer_pid;
 };
 
@@ -85,11 +85,11 @@ struct process {
 extern struct control *control; /* 0 until the loader has mapped it */
 extern struct process process;
 extern struct thread main_thread;
-extern uint64_t tickets;	/* one counter for all system calls of the process */
-extern bool one_thread;		/* the process has never had another */
+extern uint64_t tickets; /* one counter for all system calls of the process */
+extern bool one_thread;	 /* the process has never had another */
 extern uint64_t page_size;
 extern char program_path[PATH_ROOM]; /* what /proc/self/exe means to the program */
-extern bool exe_link_set;	/* the kernel's exe link already says so */
+extern bool exe_link_set;	     /* the kernel's exe link already says so */
 extern bool replaying;
 
 /* ---- base/fail.c ----------------------------------------------------------- */
@@ -126,13 +126,10 @@ static inline const struct block *entry_end(const struct entry *e)
 static inline uint32_t block_data_len(const struct block *b)
 {
 	switch (b->kind) {
-	case BLOCK_HASH:
-		return 8;
+	case BLOCK_HASH: return 8;
 	case BLOCK_CHILD:
-	case BLOCK_SHOWN:
-		return 0;
-	default:
-		return b->len;
+	case BLOCK_SHOWN: return 0;
+	default: return b->len;
 	}
 }
 static inline const struct block *block_next(const struct block *b)
@@ -153,10 +150,10 @@ struct call {
 	struct thread *t;
 	const struct sys_row *row;
 	unsigned nr;
-	uint64_t args[6]; /* as the program gave them: these are logged and compared */
-	uint64_t real[6]; /* as the kernel gets them */
-	long result;	  /* for the program */
-	bool restart;	  /* record: interrupted before it had any effect; nothing was logged */
+	uint64_t args[6];	   /* as the program gave them: these are logged and compared */
+	uint64_t real[6];	   /* as the kernel gets them */
+	long result;		   /* for the program */
+	bool restart;		   /* record: interrupted before it had any effect; nothing was logged */
 	const struct entry *entry; /* replay: what was recorded; valid until the next entry is read */
 	struct sys_io io[IO_MAX];  /* shape of this call */
 	/* record: the entry under construction */
@@ -178,8 +175,8 @@ void call_run(struct call *c);
 /* The same in steps, for special/. Record: begin, then blocks, then end. */
 void call_begin(struct call *c);
 void call_block(struct call *c, enum block_kind kind, unsigned arg, uint64_t addr, uint32_t len, const void *data);
-void call_inputs(struct call *c);		/* adds what the row says the kernel reads */
-void call_end(struct call *c);			/* result is set: commits */
+void call_inputs(struct call *c); /* adds what the row says the kernel reads */
+void call_end(struct call *c);	  /* result is set: commits */
 /* Replay: takes and checks the next entry, applies its outputs, sets result. */
 void call_replay(struct call *c);
 /* Record and replay: a call that is answered here, with the same answer in both. */

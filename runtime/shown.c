@@ -18,7 +18,7 @@ unsigned shown_class(uint64_t fd)
 void shown_set(uint64_t fd, unsigned class)
 {
 	if (fd < COUNT(process.shown))
-		process.shown[fd] = (uint8_t)class;
+		process.shown[fd] = (uint8_t) class;
 }
 
 void shown_list(struct text *out)
@@ -61,12 +61,14 @@ static void lock(void)
 	uint32_t me = (uint32_t)SYS0(__NR_getpid); /* not process.pid: a vfork child is another */
 	for (;;) {
 		uint32_t owner = 0;
-		if (__atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return;
 		futex_wait(&control->show_lock, owner, 10);
 		/* killed while it had the lock: its write is done or not, and its place is not taken */
 		if (SYS2(__NR_kill, owner, 0) == -ESRCH &&
-		    __atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return;
 	}
 }

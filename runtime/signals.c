@@ -44,8 +44,8 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-static const uint64_t fault_signals = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |
-				      SIGNAL_BIT(SIGTRAP);
+static const uint64_t fault_signals = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) |
+				      SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP);
 /* Default action: nothing, or stop. Every other default ends the process. */
 static const uint64_t harmless = SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGCONT) |
 				 SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU) | SIGNAL_BIT(SIGSTOP);
@@ -76,7 +76,9 @@ static bool is_fatal_default(int sig)
 static void install(int sig)
 {
 	const struct kernel_action *wish = &process.actions[sig];
-	struct kernel_action ours = { .handler = (uint64_t)on_signal, .restorer = (uint64_t)gate_restorer, .mask = ~0ull,
+	struct kernel_action ours = { .handler = (uint64_t)on_signal,
+				      .restorer = (uint64_t)gate_restorer,
+				      .mask = ~0ull,
 				      .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
 	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP)
 		return;
@@ -111,14 +113,18 @@ void signals_early(void)
 {
 	struct alt_stack stack = our_stack(&main_thread);
 	SYS2(__NR_sigaltstack, &stack, 0);
-	set_kernel_action(SIGBUS, &(struct kernel_action){ .handler = (uint64_t)on_signal, .restorer = (uint64_t)gate_restorer,
-							   .mask = ~0ull, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER });
+	set_kernel_action(SIGBUS, &(struct kernel_action){ .handler = (uint64_t)on_signal,
+							   .restorer = (uint64_t)gate_restorer,
+							   .mask = ~0ull,
+							   .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER });
 }
 
 void signals_start(const struct start_info *info)
 {
 	struct thread *t = &main_thread;
-	struct kernel_action sys = { .handler = (uint64_t)on_sigsys, .restorer = (uint64_t)gate_restorer, .mask = ~0ull,
+	struct kernel_action sys = { .handler = (uint64_t)on_sigsys,
+				     .restorer = (uint64_t)gate_restorer,
+				     .mask = ~0ull,
 				     .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
 	set_kernel_action(SIGSYS, &sys);
 	t->mask = info->blocked & ~NEVER;
@@ -367,8 +373,11 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 {
 	size_t size = sizeof(struct entry) + 8;
 	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size, .nr = (uint16_t)sig, .kind = ENTRY_FAULT,
-			     .flags = (uint8_t)(1 | (fatal ? SIGNAL_FATAL : 0)), .result = (int64_t)addr };
+	*e = (struct entry){ .size = (uint32_t)size,
+			     .nr = (uint16_t)sig,
+			     .kind = ENTRY_FAULT,
+			     .flags = (uint8_t)(1 | (fatal ? SIGNAL_FATAL : 0)),
+			     .result = (int64_t)addr };
 	memcpy(e + 1, &pc, 8);
 	log_commit(t, size);
 }
@@ -376,12 +385,14 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 static void check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc)
 {
 	const struct entry *e = log_peek(t);
-	if (!e && (control->root_status == ~0u || process.image != control->root_image || (control->root_status & 0x7f)))
+	if (!e &&
+	    (control->root_status == ~0u || process.image != control->root_image || (control->root_status & 0x7f)))
 		return; /* killed while it handled this */
 	t->regs.pc = pc;
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
-	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || *(const uint64_t *)(e + 1) != pc)
+	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr ||
+	    *(const uint64_t *)(e + 1) != pc)
 		diverged(t, e, TEXT_OF(now));
 	log_take(t);
 }
@@ -432,7 +443,9 @@ static void give_counter(struct thread *t, void *uc)
 		value = read_counter(uc);
 		size_t size = sizeof(struct entry) + 8;
 		struct entry *e = log_reserve(t, size);
-		*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_COUNTER, .flags = 1, .result = (int64_t)value };
+		*e = (struct entry){
+			.size = (uint32_t)size, .kind = ENTRY_COUNTER, .flags = 1, .result = (int64_t)value
+		};
 		memcpy(e + 1, &pc, 8);
 		log_commit(t, size);
 	}
@@ -631,11 +644,11 @@ void special_sigaltstack(struct call *c)
 			r = -EPERM;
 		else if (new.flags & ~(SS_DISABLE | SS_ONSTACK | 0x80000000u))
 			r = -EINVAL;
-		else if (!(new.flags & SS_DISABLE) && new.size < MINSIGSTKSZ)
+		else if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
 			r = -ENOMEM;
 		else
-			t->alt = new.flags & SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
-							  (struct alt_stack){ .sp = new.sp, .size = new.size };
+			t->alt = new.flags &SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
+							 (struct alt_stack){ .sp = new.sp, .size = new.size };
 	}
 	old.flags = old.flags & SS_DISABLE ? SS_DISABLE : on ? SS_ONSTACK : 0;
 	virtual_call(c, r, c->args[1], &old, sizeof old);

@@ -51,28 +51,28 @@ struct entry {
 };
 
 enum entry_kind {
-	ENTRY_NONE = 0,	   /* never written: a zero here is damage */
-	ENTRY_START,	   /* first entry of an image; a BLOCK_START block, then strings */
-	ENTRY_SYSCALL,	   /* a system call that returned, or never returns (exit, exec) */
-	ENTRY_SIGNAL,	   /* the program's handler, or a fatal default action, began here;
+	ENTRY_NONE = 0,	 /* never written: a zero here is damage */
+	ENTRY_START,	 /* first entry of an image; a BLOCK_START block, then strings */
+	ENTRY_SYSCALL,	 /* a system call that returned, or never returns (exit, exec) */
+	ENTRY_SIGNAL,	 /* the program's handler, or a fatal default action, began here;
 			      nr is the signal, result the number of microseconds since the
 			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo */
-	ENTRY_FAULT,	   /* a signal the program's own instruction raised; nr the signal,
+	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
 			      result the faulting address, one argument: the pc */
-	ENTRY_VFORK,	   /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
-	ENTRY_VFORK_END,   /* it called exec or exit, or died; the parent goes on */
-	ENTRY_CHECKSUM,	   /* result is the hash of all writable memory at this point */
-	ENTRY_MORE,	   /* further BLOCK_OUT pieces of the entry before, which is ENTRY_CONTINUED */
-	ENTRY_COUNTER,	   /* the program read the cycle counter; result is its value, arg 0 the pc */
+	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
+	ENTRY_VFORK_END, /* it called exec or exit, or died; the parent goes on */
+	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */
+	ENTRY_MORE,	 /* further BLOCK_OUT pieces of the entry before, which is ENTRY_CONTINUED */
+	ENTRY_COUNTER,	 /* the program read the cycle counter; result is its value, arg 0 the pc */
 	ENTRY_KINDS
 };
 
-#define ENTRY_ARGS(flags) ((flags)&7)  /* 0..6 arguments follow */
-#define ENTRY_TICKETS	  0x08	       /* tickets follow; absent: nobody else was between */
-#define SIGNAL_BEFORE	  0x10	       /* ENTRY_SIGNAL: before the next call, which then runs (again) */
-#define SIGNAL_INEXACT	  0x20	       /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
-#define SIGNAL_FATAL	  0x40	       /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
-#define ENTRY_CONTINUED	  0x80	       /* ENTRY_SYSCALL, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
+#define ENTRY_ARGS(flags) ((flags)&7) /* 0..6 arguments follow */
+#define ENTRY_TICKETS	  0x08	      /* tickets follow; absent: nobody else was between */
+#define SIGNAL_BEFORE	  0x10	      /* ENTRY_SIGNAL: before the next call, which then runs (again) */
+#define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
+#define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
+#define ENTRY_CONTINUED	  0x80	      /* ENTRY_SYSCALL, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
 
 /*
  * OFFSET SIZE MEANING
@@ -115,8 +115,8 @@ struct start_info {
 	uint64_t stack_limit;
 	uint8_t random[16];
 	uint64_t argc, envc;
-	uint64_t shown[2];	   /* descriptors 0..63 that reach the original stdout, stderr */
-	uint64_t forked;	   /* 1: began by fork, so it continues its parent's memory; the
+	uint64_t shown[2]; /* descriptors 0..63 that reach the original stdout, stderr */
+	uint64_t forked;   /* 1: began by fork, so it continues its parent's memory; the
 				      strings are absent then */
 };
 /* BLOCK_STRING.arg in ENTRY_START, in this order: one each, then argc, then envc of them */
@@ -129,7 +129,8 @@ enum start_file { START_PROGRAM = 1, START_INTERPRETER };
 #define RING_MAGIC  0x676e69722e646568ull /* "hed.ring" */
 #define RING_HEADER 65536		  /* the header's room: a multiple of any page size */
 #define RING_SIZE   (1u << 20)		  /* then the data; position p lies at RING_HEADER + p % RING_SIZE */
-#define ENTRY_MAX   (RING_SIZE / 2)	  /* no entry is larger: bigger outputs are cut into pieces,
+#define ENTRY_MAX \
+	(RING_SIZE / 2) /* no entry is larger: bigger outputs are cut into pieces,
 					     in ENTRY_MORE entries */
 
 struct ring_header {
@@ -137,11 +138,11 @@ struct ring_header {
 	uint32_t version, arch;
 	uint32_t image, slot; /* p<image>/t<slot> */
 	uint64_t pid;
-	uint64_t head;	 /* bytes committed; the recorded thread stores it (release) after each entry */
-	uint64_t events; /* entries committed; advances with head */
-	uint64_t tail;	 /* bytes that are safe in .log; only heddle stores it (release) */
+	uint64_t head;	  /* bytes committed; the recorded thread stores it (release) after each entry */
+	uint64_t events;  /* entries committed; advances with head */
+	uint64_t tail;	  /* bytes that are safe in .log; only heddle stores it (release) */
 	uint32_t waiting; /* futex: 1 while the thread waits for room */
-	uint32_t done;	 /* the thread has ended; nothing more will be written */
+	uint32_t done;	  /* the thread has ended; nothing more will be written */
 };
 
 /* ---- the packed stream: t<M>.log ----------------------------------------- */
@@ -160,11 +161,11 @@ struct log_header {
 /* A chunk: this header, then `packed` bytes of one zstd frame. Chunks hold whole entries. */
 struct chunk_header {
 	uint32_t magic;
-	uint32_t packed;     /* bytes that follow */
-	uint64_t position;   /* of its first byte in the stream */
-	uint32_t raw;	     /* bytes it unpacks to */
-	uint32_t events;     /* entries in it */
-	uint64_t hash;	     /* XXH64 of the bytes before it, then of the packed bytes */
+	uint32_t packed;   /* bytes that follow */
+	uint64_t position; /* of its first byte in the stream */
+	uint32_t raw;	   /* bytes it unpacks to */
+	uint32_t events;   /* entries in it */
+	uint64_t hash;	   /* XXH64 of the bytes before it, then of the packed bytes */
 };
 
 /* ---- control: shared by heddle and every process of the tree --------------- */
@@ -194,23 +195,23 @@ struct control {
 				replay: how many have been shown (futex on its low half) */
 	uint32_t show_lock;  /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
-	uint32_t patch;	     /* 0: every system call traps (--no-patch) */
-	uint32_t checksum;   /* 1: hash writable memory at exit */
-	uint32_t quiet;	     /* replay: do not show output */
-	uint32_t repeat;     /* replay: how often, 0 and 1 mean once */
-	uint32_t filtered;   /* 1: the seccomp filter is installed, descendants inherit it */
-	uint32_t root_image; /* the image whose end is the end of the run; 0 unless one process is replayed alone */
+	uint32_t patch;	      /* 0: every system call traps (--no-patch) */
+	uint32_t checksum;    /* 1: hash writable memory at exit */
+	uint32_t quiet;	      /* replay: do not show output */
+	uint32_t repeat;      /* replay: how often, 0 and 1 mean once */
+	uint32_t filtered;    /* 1: the seccomp filter is installed, descendants inherit it */
+	uint32_t root_image;  /* the image whose end is the end of the run; 0 unless one process is replayed alone */
 	uint32_t root_status; /* replay: wait status of the recorded root process, or ~0 if unknown */
-	uint32_t inexact;    /* record: signals delivered at no event */
+	uint32_t inexact;     /* record: signals delivered at no event */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
-	uint32_t processes;  /* record: images that have started */
-	uint32_t stop;	     /* enum stop_kind */
+	uint32_t processes;		/* record: images that have started */
+	uint32_t stop;			/* enum stop_kind */
 	uint32_t stop_lock;
-	char trace[PATH_ROOM]; /* absolute path of the trace directory */
+	char trace[PATH_ROOM];	  /* absolute path of the trace directory */
 	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>/t<M>.raw; record: same as trace */
-	char loader[PATH_ROOM]; /* absolute path of the loader, for exec */
-	char cache[PATH_ROOM]; /* record: copies of mapped files that traces share by hard links; empty: none */
-	char stop_text[8192]; /* what to tell the user, several lines */
+	char loader[PATH_ROOM];	  /* absolute path of the loader, for exec */
+	char cache[PATH_ROOM];	  /* record: copies of mapped files that traces share by hard links; empty: none */
+	char stop_text[8192];	  /* what to tell the user, several lines */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

@@ -20,8 +20,13 @@ struct regs {
 	uint64_t sp, pc, flags; /* pc: address of the system call instruction */
 };
 #define REGS_NR(r) ((r)->rax)
-#define REGS_ARG(r, i) \
-	(*(i == 0 ? &(r)->rdi : i == 1 ? &(r)->rsi : i == 2 ? &(r)->rdx : i == 3 ? &(r)->r10 : i == 4 ? &(r)->r8 : &(r)->r9))
+#define REGS_ARG(r, i)          \
+	(*(i == 0 ? &(r)->rdi : \
+	   i == 1 ? &(r)->rsi : \
+	   i == 2 ? &(r)->rdx : \
+	   i == 3 ? &(r)->r10 : \
+	   i == 4 ? &(r)->r8 :  \
+		    &(r)->r9))
 #define REGS_RESULT(r) ((r)->rax)
 #define SYSCALL_SIZE   2
 #define CLONE_CTID     3

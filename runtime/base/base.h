@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
+#define likely(x)	 __builtin_expect(!!(x), 1)
+#define unlikely(x)	 __builtin_expect(!!(x), 0)
 #define ALIGN_UP(n, a)	 (((uint64_t)(n) + (a)-1) & ~(uint64_t)((a)-1))
 #define ALIGN_DOWN(n, a) ((uint64_t)(n) & ~(uint64_t)((a)-1))
 #define MIN(a, b)	 ((a) < (b) ? (a) : (b))
@@ -35,12 +35,12 @@ long user_copy(void *to, const void *from, size_t n);
 /* Reads a byte of each page of [p, p+n); -EFAULT if one cannot be read. */
 long user_probe(const void *p, size_t n);
 
-#define SYS0(n)			 gate(n, 0, 0, 0, 0, 0, 0)
-#define SYS1(n, a)		 gate(n, (long)(a), 0, 0, 0, 0, 0)
-#define SYS2(n, a, b)		 gate(n, (long)(a), (long)(b), 0, 0, 0, 0)
-#define SYS3(n, a, b, c)	 gate(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define SYS4(n, a, b, c, d)	 gate(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
-#define SYS5(n, a, b, c, d, e)	 gate(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define SYS0(n)			  gate(n, 0, 0, 0, 0, 0, 0)
+#define SYS1(n, a)		  gate(n, (long)(a), 0, 0, 0, 0, 0)
+#define SYS2(n, a, b)		  gate(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS3(n, a, b, c)	  gate(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS4(n, a, b, c, d)	  gate(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYS5(n, a, b, c, d, e)	  gate(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define SYS6(n, a, b, c, d, e, f) gate(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 static inline bool is_error(long r)
@@ -66,9 +66,9 @@ struct text {
 	char *at, *end;
 };
 
-#define TEXT(name, room) \
-	char name##_room[room]; \
-	struct text name = { name##_room, name##_room + (room) - 1 }; \
+#define TEXT(name, room)                                            \
+	char name##_room[room];                                     \
+	struct text name = { name##_room, name##_room + (room)-1 }; \
 	name##_room[0] = 0
 #define TEXT_OF(name) (name##_room)
 
@@ -99,6 +99,6 @@ void futex_wake(uint32_t *word);
 _Noreturn void cannot(const char *format, ...);
 /* We are wrong. */
 _Noreturn void bug_at(const char *file, int line, const char *what);
-#define BUG(what) bug_at(__FILE__, __LINE__, what)
+#define BUG(what)    bug_at(__FILE__, __LINE__, what)
 #define ASSERT(cond) ((cond) ? (void)0 : BUG(#cond))
 #endif

@@ -11,7 +11,8 @@ _Noreturn void stop_tree(enum stop_kind kind, const char *message)
 	if (!control) {
 		SYS3(__NR_write, 2, "heddle: ", 8);
 		SYS3(__NR_write, 2, message, strlen(message));
-	} else if (__atomic_compare_exchange_n(&control->stop_lock, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+	} else if (__atomic_compare_exchange_n(&control->stop_lock, &none, 1, false, __ATOMIC_ACQ_REL,
+					       __ATOMIC_RELAXED)) {
 		/* The text is complete before `stop` tells that it is there. */
 		struct text out = { control->stop_text, control->stop_text + sizeof control->stop_text - 1 };
 		text_add(&out, "%s", message);

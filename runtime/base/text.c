@@ -36,9 +36,7 @@ void text_add_list(struct text *t, const char *format, va_list ap)
 			continue;
 		}
 		switch (*++f) {
-		case 's':
-			add_string(t, va_arg(ap, const char *));
-			break;
+		case 's': add_string(t, va_arg(ap, const char *)); break;
 		case 'd': {
 			long v = va_arg(ap, long);
 			if (v < 0)
@@ -46,18 +44,13 @@ void text_add_list(struct text *t, const char *format, va_list ap)
 			add_number(t, v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
 			break;
 		}
-		case 'u':
-			add_number(t, va_arg(ap, unsigned long), 10);
-			break;
+		case 'u': add_number(t, va_arg(ap, unsigned long), 10); break;
 		case 'x':
 			add_string(t, "0x");
 			add_number(t, va_arg(ap, unsigned long), 16);
 			break;
-		case 'c':
-			add_char(t, (char)va_arg(ap, int));
-			break;
-		default:
-			add_char(t, *f);
+		case 'c': add_char(t, (char)va_arg(ap, int)); break;
+		default: add_char(t, *f);
 		}
 	}
 }

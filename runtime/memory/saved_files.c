@@ -56,7 +56,8 @@ static void save(long fd, uint64_t size, const char *folder, const char *key)
 	long r = copy_all(fd, to, size);
 	file_close(to);
 	if (r < 0)
-		cannot("cannot save a mapped file as %s: error %d\nheddle: is the trace's disk full? Use -o DIR on another disk",
+		cannot("cannot save a mapped file as %s: error %d\nheddle: is the trace's disk full? Use -o DIR on "
+		       "another disk",
 		       TEXT_OF(part), -r);
 	/* another process may have saved the same content meanwhile: either copy will do */
 	SYS5(__NR_renameat2, AT_FDCWD, TEXT_OF(part), AT_FDCWD, TEXT_OF(path), 0);
@@ -81,8 +82,8 @@ long saved_file_keep(long fd, char key[64])
 		return -ENODEV;
 	struct text k = { key, key + 63 };
 	key[0] = 0;
-	text_add(&k, "%u.%u.%u.%u.%u", (unsigned long)(st.stx_dev_major * 4096ul + st.stx_dev_minor), st.stx_ino, st.stx_size,
-		 (unsigned long)st.stx_ctime.tv_sec, (unsigned long)st.stx_ctime.tv_nsec);
+	text_add(&k, "%u.%u.%u.%u.%u", (unsigned long)(st.stx_dev_major * 4096ul + st.stx_dev_minor), st.stx_ino,
+		 st.stx_size, (unsigned long)st.stx_ctime.tv_sec, (unsigned long)st.stx_ctime.tv_nsec);
 	bool recent = now_ns() - (st.stx_ctime.tv_sec * 1000000000ll + st.stx_ctime.tv_nsec) < RECENT_NS;
 	TEXT(folder, PATH_ROOM);
 	text_add(&folder, "%s/files", control->trace);

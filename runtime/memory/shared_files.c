@@ -31,7 +31,8 @@ void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset)
 	if (!identify(fd, &f))
 		return;
 	if (shared_file_count == SHARED_FILES)
-		cannot("the program maps more than %d files shared at once, which cannot be recorded", (long)SHARED_FILES);
+		cannot("the program maps more than %d files shared at once, which cannot be recorded",
+		       (long)SHARED_FILES);
 	files[shared_file_count++] = f;
 }
 
@@ -62,7 +63,8 @@ void shared_file_unmapped(uint64_t addr, uint64_t len)
 
 static uint64_t written_at(const struct call *c)
 {
-	bool positioned = c->nr == __NR_pwrite64 || c->nr == __NR_pwritev || (c->nr == __NR_pwritev2 && c->args[3] != ~0ull);
+	bool positioned = c->nr == __NR_pwrite64 || c->nr == __NR_pwritev ||
+			  (c->nr == __NR_pwritev2 && c->args[3] != ~0ull);
 	if (positioned)
 		return c->args[3];
 	long now = SYS3(__NR_lseek, c->args[0], 0, 1 /* SEEK_CUR */);

@@ -30,8 +30,8 @@ struct output {
 	uint8_t *from; /* where the kernel puts it */
 	uint32_t room, arg;
 	const struct sys_io *io;
-	uint64_t length_user; /* OUT_LENGTH: where the program keeps the length */
-	uint32_t length;      /* OUT_LENGTH: what the kernel made of it */
+	uint64_t length_user;  /* OUT_LENGTH: where the program keeps the length */
+	uint32_t length;       /* OUT_LENGTH: what the kernel made of it */
 	struct vector *vector; /* OUT_IOV, OUT_MSG */
 };
 
@@ -68,7 +68,8 @@ static uint8_t *scratch(struct thread *t, uint64_t n)
 	n = ALIGN_UP(n, 1 << 20);
 	if (n > MAP_STREAM_ROOM / 2)
 		cannot("a system call with a buffer of %u bytes is too large to be recorded", n);
-	long r = SYS6(__NR_mmap, base, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	long r = SYS6(__NR_mmap, base, n, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	if (is_error(r))
 		cannot("no memory for a system call's buffer of %u bytes", n);
 	t->scratch = (uint8_t *)r;
@@ -116,8 +117,11 @@ void call_begin(struct call *c)
 static void commit_entry(struct call *c, unsigned flags)
 {
 	struct entry *e = (struct entry *)c->base;
-	*e = (struct entry){ .size = (uint32_t)(c->at - c->base), .nr = (uint16_t)c->nr, .kind = c->kind,
-			     .flags = (uint8_t)(c->flags | flags), .result = c->result };
+	*e = (struct entry){ .size = (uint32_t)(c->at - c->base),
+			     .nr = (uint16_t)c->nr,
+			     .kind = c->kind,
+			     .flags = (uint8_t)(c->flags | flags),
+			     .result = c->result };
 	log_commit(c->t, e->size);
 }
 
@@ -212,15 +216,10 @@ static bool hash_input(const struct sys_io *io, const uint64_t args[6], uint64_t
 	uint64_t p = args[io->arg];
 	struct message m;
 	switch ((enum io_rule)io->rule) {
-	case IN_BYTES:
-		*len = io->size_arg == NO_ARG ? io->unit : io->unit * args[io->size_arg];
-		break;
-	case IN_IOV:
-		return hash_iov((void *)p, args[io->size_arg], hash, len);
-	case IN_MSG:
-		return !user_copy(&m, (void *)p, sizeof m) && hash_iov((void *)m.iov, m.iov_len, hash, len);
-	default:
-		return false;
+	case IN_BYTES: *len = io->size_arg == NO_ARG ? io->unit : io->unit * args[io->size_arg]; break;
+	case IN_IOV: return hash_iov((void *)p, args[io->size_arg], hash, len);
+	case IN_MSG: return !user_copy(&m, (void *)p, sizeof m) && hash_iov((void *)m.iov, m.iov_len, hash, len);
+	default: return false;
 	}
 	if (*len > UINT32_MAX || user_probe((void *)p, *len))
 		return false;
@@ -268,26 +267,22 @@ static uint64_t output_room(struct call *c, struct output *o)
 	switch ((enum io_rule)io->rule) {
 	case OUT_FIXED:
 	case OUT_EINTR:
-	case INOUT_FIXED:
-		return io->unit;
+	case INOUT_FIXED: return io->unit;
 	case OUT_RESULT:
 	case OUT_ARG:
-	case INOUT_ARG:
-		return (uint64_t)io->unit * c->args[io->size_arg];
+	case INOUT_ARG: return (uint64_t)io->unit * c->args[io->size_arg];
 	case OUT_LENGTH:
 		o->length_user = c->args[io->size_arg];
 		if (!o->length_user || user_copy(&o->length, (void *)o->length_user, 4) || (int32_t)o->length < 0)
 			return 0;
 		return o->length;
-	case OUT_IOV:
-		return iov_total((void *)o->user, c->args[io->size_arg]);
+	case OUT_IOV: return iov_total((void *)o->user, c->args[io->size_arg]);
 	case OUT_MSG:
 		if (user_copy(&o->vector->msg, (void *)o->user, sizeof o->vector->msg))
 			return 0;
-		return iov_total((void *)o->vector->msg.iov, o->vector->msg.iov_len) + ALIGN_UP(o->vector->msg.name_len, 8) +
-		       ALIGN_UP(o->vector->msg.control_len, 8) + 16;
-	default:
-		return 0;
+		return iov_total((void *)o->vector->msg.iov, o->vector->msg.iov_len) +
+		       ALIGN_UP(o->vector->msg.name_len, 8) + ALIGN_UP(o->vector->msg.control_len, 8) + 16;
+	default: return 0;
 	}
 }
 
@@ -322,11 +317,8 @@ static void redirect(struct call *c, struct output *o)
 		c->real[io->arg] = (uint64_t)&o->vector->msg;
 		return;
 	}
-	case OUT_LENGTH:
-		c->real[io->size_arg] = (uint64_t)&o->length;
-		break;
-	default:
-		break;
+	case OUT_LENGTH: c->real[io->size_arg] = (uint64_t)&o->length; break;
+	default: break;
 	}
 	c->real[io->arg] = (uint64_t)o->from;
 }
@@ -356,7 +348,8 @@ static long give(struct call *c, unsigned arg, uint64_t user, const uint8_t *fro
 	return r;
 }
 
-static long give_iov(struct call *c, unsigned arg, const struct iovec *iov, uint64_t count, const uint8_t *from, uint64_t n)
+static long give_iov(struct call *c, unsigned arg, const struct iovec *iov, uint64_t count, const uint8_t *from,
+		     uint64_t n)
 {
 	for (uint64_t i = 0; i < count && n; i++) {
 		struct iovec v;
@@ -399,12 +392,9 @@ static uint64_t output_size(const struct call *c, const struct output *o)
 	if (c->result < 0)
 		return 0;
 	switch ((enum io_rule)o->io->rule) {
-	case OUT_RESULT:
-		return MIN((uint64_t)c->result * o->io->unit, o->room);
-	case OUT_LENGTH:
-		return MIN(o->length, o->room);
-	default:
-		return o->room;
+	case OUT_RESULT: return MIN((uint64_t)c->result * o->io->unit, o->room);
+	case OUT_LENGTH: return MIN(o->length, o->room);
+	default: return o->room;
 	}
 }
 
@@ -413,8 +403,8 @@ static long give_output(struct call *c, struct output *o)
 	const struct sys_io *io = o->io;
 	if (io->rule == OUT_IOV)
 		return c->result > 0 ? give_iov(c, o->arg, (void *)o->user, c->args[io->size_arg], o->from,
-						(uint64_t)c->result)
-				     : 0;
+						(uint64_t)c->result) :
+				       0;
 	if (io->rule == OUT_MSG)
 		return c->result >= 0 ? give_message(c, o) : 0;
 	uint8_t *before = c->at;
@@ -544,8 +534,11 @@ long record_quick(struct thread *t, const struct sys_row *row, unsigned nr)
 		flags |= ENTRY_TICKETS;
 	}
 	t->ticket = now;
-	*e = (struct entry){ .size = (uint32_t)(end - (uint8_t *)e), .nr = (uint16_t)nr, .kind = ENTRY_SYSCALL,
-			     .flags = (uint8_t)flags, .result = result };
+	*e = (struct entry){ .size = (uint32_t)(end - (uint8_t *)e),
+			     .nr = (uint16_t)nr,
+			     .kind = ENTRY_SYSCALL,
+			     .flags = (uint8_t)flags,
+			     .result = result };
 	log_commit(t, e->size);
 	return result;
 }
@@ -560,8 +553,9 @@ static int place_outputs(struct call *c, struct output *out, struct vector *vect
 	*uses_scratch = false;
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
 		struct output *o = &out[n];
-		*o = (struct output){ .io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg],
-			       .vector = vector };
+		*o = (struct output){
+			.io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg], .vector = vector
+		};
 		if (c->io[i].rule < OUT_FIXED || !o->user)
 			continue;
 		uint64_t room = output_room(c, o);
@@ -700,9 +694,7 @@ static void apply(struct call *c, const struct entry *e)
 {
 	for (const struct block *b = entry_blocks(e); b < entry_end(e); b = block_next(b)) {
 		switch ((enum block_kind)b->kind) {
-		case BLOCK_PATCH:
-			shared_file_patch(b->addr, block_data(b), b->len);
-			break;
+		case BLOCK_PATCH: shared_file_patch(b->addr, block_data(b), b->len); break;
 		case BLOCK_OUT:
 			if (is_ours(b->addr, b->len))
 				cannot("the trace wants to write over Heddle itself: it is damaged");
@@ -712,14 +704,9 @@ static void apply(struct call *c, const struct entry *e)
 					diverged_call(c, e, "the memory for its result is gone");
 			break;
 		case BLOCK_STRING:
-		case BLOCK_HASH:
-			compare_input(c, e, b);
-			break;
-		case BLOCK_SHOWN:
-			show(c, e, b);
-			break;
-		default:
-			break;
+		case BLOCK_HASH: compare_input(c, e, b); break;
+		case BLOCK_SHOWN: show(c, e, b); break;
+		default: break;
 		}
 	}
 }

@@ -57,11 +57,11 @@ struct sys_io {
 
 /* Properties, ORed into sys_row.flags. */
 enum {
-	SYS_WAITS = 1,	   /* may block: a held signal must interrupt it */
-	SYS_MASK = 2,	   /* carries a signal mask that replaces the thread's while it waits: see mask_arg */
-	SYS_NEW_FD = 4,	   /* the result is a new descriptor */
-	SYS_WRITES = 8,	   /* sends data to args[0]: shown at replay if that is the original stdout/stderr */
-	SYS_NO_ORDER = 16, /* takes no ticket: its result depends on nothing that another thread does.
+	SYS_WAITS = 1,	       /* may block: a held signal must interrupt it */
+	SYS_MASK = 2,	       /* carries a signal mask that replaces the thread's while it waits: see mask_arg */
+	SYS_NEW_FD = 4,	       /* the result is a new descriptor */
+	SYS_WRITES = 8,	       /* sends data to args[0]: shown at replay if that is the original stdout/stderr */
+	SYS_NO_ORDER = 16,     /* takes no ticket: its result depends on nothing that another thread does.
 			      The comment at the row gives the reason */
 	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[mask_arg] is the original stdout or stderr,
 				  so that the program falls back to write (splice, copy_file_range) */

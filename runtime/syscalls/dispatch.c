@@ -8,7 +8,8 @@ static _Noreturn void unknown_call(struct call *c)
 		       "heddle: its shape belongs in runtime/syscalls/; doc/adding-a-syscall.md says how",
 		       c->row->name, c->args[0], c->args[1], c->args[2]);
 	cannot("the program makes system call number %u, which Heddle does not know yet\n"
-	       "heddle: add a row to runtime/syscalls/table.c; doc/adding-a-syscall.md says how", (unsigned long)c->nr);
+	       "heddle: add a row to runtime/syscalls/table.c; doc/adding-a-syscall.md says how",
+	       (unsigned long)c->nr);
 }
 
 /* 0, -1: an unknown variant, or the error that answers it. */
@@ -44,17 +45,11 @@ static void run(struct call *c)
 		return;
 	}
 	switch ((enum sys_how)c->row->how) {
-	case SYS_UNKNOWN:
-		unknown_call(c);
-	case SYS_SPECIAL:
-		c->row->special(c);
-		break;
-	case SYS_REFUSED:
-		call_answer(c, -(long)c->row->refuse_errno);
-		break;
+	case SYS_UNKNOWN: unknown_call(c);
+	case SYS_SPECIAL: c->row->special(c); break;
+	case SYS_REFUSED: call_answer(c, -(long)c->row->refuse_errno); break;
 	case SYS_FROM_LOG:
-	case SYS_RUN_AGAIN:
-		call_run(c);
+	case SYS_RUN_AGAIN: call_run(c);
 	}
 }
 

@@ -144,8 +144,7 @@ static bool reads_counter(uint32_t insn)
 	case 0xd53be020:
 	case 0xd53be0c0:
 	case 0xd53be0a0:
-	case READ_FREQUENCY:
-		return true;
+	case READ_FREQUENCY: return true;
 	}
 	return false;
 }

@@ -3,9 +3,9 @@
 #include "runtime/base/base.h"
 #include "runtime/runtime.h"
 
-_Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, sp) == 248 && offsetof(struct regs, pc) == 256 &&
-		       offsetof(struct regs, flags) == 264 && offsetof(struct thread, stack) == 272 &&
-		       offsetof(struct thread, resume) == 280,
+_Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, sp) == 248 &&
+		       offsetof(struct regs, pc) == 256 && offsetof(struct regs, flags) == 264 &&
+		       offsetof(struct thread, stack) == 272 && offsetof(struct thread, resume) == 280,
 	       "entry.S knows these");
 
 const uint64_t stub_reach = 120ul << 20; /* a branch reaches 128 MiB */

@@ -70,7 +70,8 @@ static long exec_loader(const char *path, uint32_t image, uint64_t argv, uint64_
 	static uint64_t none[1];
 	long argc = argv ? count_strings(argv) : 0;
 	uint64_t size = ALIGN_UP((uint64_t)(argc + 16) * 8, page_size);
-	long r = SYS6(__NR_mmap, ARGS_BASE, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long r = SYS6(__NR_mmap, ARGS_BASE, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		      0);
 	if (is_error(r))
 		return r;
 	uint64_t *list = (uint64_t *)ARGS_BASE;
@@ -86,7 +87,7 @@ static long exec_loader(const char *path, uint32_t image, uint64_t argv, uint64_
 		*list++ = (uint64_t)TEXT_OF(descriptors);
 		*list++ = (uint64_t)path;
 		if (argc == 0)
-			*list++ = (uint64_t)""; /* as newer kernels do */
+			*list++ = (uint64_t) ""; /* as newer kernels do */
 		user_copy(list, (void *)argv, (size_t)argc * 8);
 	}
 	r = SYS3(__NR_execve, control->loader, ARGS_BASE, path && envp ? envp : (uint64_t)none);

@@ -46,7 +46,8 @@ static long map_again(struct call *c, const struct entry *e)
 	uint64_t in_file = ALIGN_UP(file->addr > a[5] ? file->addr - a[5] : 0, page_size);
 	if ((a[3] & MAP_TYPE) != MAP_PRIVATE && !is_error(r) && a[1] > in_file) {
 		/* the file may have grown later; there the copy has no bytes, and the program's own follow */
-		SYS6(__NR_mmap, (uint64_t)r + in_file, a[1] - in_file, a[2], flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		SYS6(__NR_mmap, (uint64_t)r + in_file, a[1] - in_file, a[2], flags | MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	}
 	return r;
 }
@@ -75,7 +76,9 @@ void special_mmap(struct call *c)
 		if (size >= 0)
 			call_block(c, BLOCK_FILE, 4, (uint64_t)size, (uint32_t)strlen(key) + 1, key);
 		else if (size == -ENODEV && !is_zero_device((int)a[4]))
-			cannot("the program maps a device or another special file (descriptor %d), which cannot be recorded", a[4]);
+			cannot("the program maps a device or another special file (descriptor %d), which cannot be "
+			       "recorded",
+			       a[4]);
 	}
 	if (fixed && is_ours(a[0], a[1]))
 		c->result = -ENOMEM;
@@ -175,7 +178,9 @@ void special_mremap(struct call *c)
 	} else {
 		c->result = a[3] & MREMAP_DONTUNMAP ? -ENOMEM : SYS5(__NR_mremap, a[0], a[1], a[2], 0, 0);
 		/* FIXED would replace what is there: a reservation finds a free place first */
-		const uint64_t reserve[6] = { 0, a[2], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
+		const uint64_t reserve[6] = {
+			0, a[2], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0
+		};
 		long place = c->result == -ENOMEM ? map_somewhere(reserve) : 0;
 		if (place && !is_error(place)) {
 			c->result = SYS5(__NR_mremap, a[0], a[1], a[2], a[3] | MREMAP_FIXED, place);

@@ -29,7 +29,9 @@ static struct {
 
 static void log_fork_start(struct thread *t)
 {
-	struct start_info info = { .pid = process.pid, .ppid = (uint64_t)SYS0(__NR_getppid), .forked = 1, .blocked = t->mask };
+	struct start_info info = {
+		.pid = process.pid, .ppid = (uint64_t)SYS0(__NR_getppid), .forked = 1, .blocked = t->mask
+	};
 	struct block b = { .kind = BLOCK_START, .len = sizeof info };
 	log_simple(t, ENTRY_START, 0, 0, 0, &b, &info);
 }

@@ -12,15 +12,9 @@ void special_prctl(struct call *c)
 {
 	switch (c->args[0]) {
 	case PR_SET_SECCOMP: /* our own filter is stricter; theirs would catch the gate */
-	case PR_SET_TSC:     /* the counter stays recorded */
-		call_answer(c, 0);
-		return;
-	case PR_SET_MM:
-		call_answer(c, -EPERM);
-		return;
-	case PR_SET_SYSCALL_USER_DISPATCH:
-		call_answer(c, -EINVAL);
-		return;
+	case PR_SET_TSC: /* the counter stays recorded */ call_answer(c, 0); return;
+	case PR_SET_MM: call_answer(c, -EPERM); return;
+	case PR_SET_SYSCALL_USER_DISPATCH: call_answer(c, -EINVAL); return;
 	case PR_SET_NAME:
 		call_run(c);
 		if (replaying) /* so that gdb and ps show it */

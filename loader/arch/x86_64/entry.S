@@ -1,0 +1,330 @@
+/*
+ * x86-64: the only instructions of ours that enter the kernel, the way from a
+ * system call site into dispatch() and back, and the loader's first instruction.
+ *
+ * Offsets into struct thread (checked by stub.c): regs at 0, then stack, resume.
+ * Where %r11 or %rdi holds the thread here, %gs will once there are several.
+ */
+#define T_RAX	 0
+#define T_RCX	 8
+#define T_RDX	 16
+#define T_RBX	 24
+#define T_RBP	 40
+#define T_RSI	 48
+#define T_RDI	 56
+#define T_R8	 64
+#define T_R9	 72
+#define T_R10	 80
+#define T_R11	 88
+#define T_R12	 96
+#define T_R13	 104
+#define T_R14	 112
+#define T_R15	 120
+#define T_SP	 128
+#define T_PC	 136
+#define T_FLAGS	 144
+#define T_STACK	 152
+#define T_RESUME 160
+
+/* Flags. Those that sahf does not restore, and those that would disturb our own code. */
+#define TRAP_RESUME 0x10100
+#define NOT_SAHF    0x244400 /* direction, nested task, alignment check, id */
+#define DISTURBING  0x44400
+
+	.section .text.gate, "ax"
+	.globl gate, gate_wait, gate_window, gate_svc, gate_held
+	.globl gate_sigreturn, gate_vfork, gate_restorer
+
+/* long gate(nr, a..f) */
+gate:
+	mov %rdi, %rax
+	mov %rsi, %rdi
+	mov %rdx, %rsi
+	mov %rcx, %rdx
+	mov %r8, %r10
+	mov %r9, %r8
+	mov 8(%rsp), %r9
+	syscall
+	ret
+
+/*
+ * long gate_wait(held, nr, args). A signal between gate_window and gate_svc
+ * (the call not yet made, or about to be restarted by the kernel, which sets
+ * the pc back to gate_svc) makes the handler continue at gate_held instead.
+ */
+gate_wait:
+	mov %rsi, %rax
+	mov %rdi, %rcx
+	mov %rdx, %r11
+	mov (%r11), %rdi
+	mov 8(%r11), %rsi
+	mov 16(%r11), %rdx
+	mov 24(%r11), %r10
+	mov 32(%r11), %r8
+	mov 40(%r11), %r9
+gate_window:
+	cmpl $0, (%rcx)
+	jne gate_held
+gate_svc:
+	syscall
+	ret
+gate_held:
+	mov $-512, %rax
+	ret
+
+/* gate_sigreturn(frame): continue as the frame says. The handler's `ret` has taken its first word. */
+gate_sigreturn:
+	lea 8(%rdi), %rsp
+gate_restorer:
+	mov $15, %eax
+	syscall
+	ud2
+
+/* long gate_vfork(flags, stack, the third to fifth argument of clone, thread): the child calls vfork_child(thread) */
+gate_vfork:
+	mov %rcx, %r10
+	mov $56, %eax
+	syscall
+	test %rax, %rax
+	jz 1f
+	ret
+1:	mov %r9, %rdi
+	xor %ebp, %ebp
+	call vfork_child
+	ud2
+
+	.text
+/*
+ * Reached from a stub. A system call changes rcx (to the address after it) and
+ * r11 (to the flags) anyway, so these two are free: rcx points to the address of
+ * syscall_entry in the stub, then follow the site's address and the way back.
+ * Nothing is written to the program's stack. The program sees in rcx and r11
+ * what the instruction itself would have left there, also if a handler runs
+ * before the call.
+ */
+	.globl syscall_entry
+syscall_entry:
+	lea main_thread(%rip), %r11
+	mov %rax, T_RAX(%r11)
+	mov %rdx, T_RDX(%r11)
+	mov %rbx, T_RBX(%r11)
+	mov %rbp, T_RBP(%r11)
+	mov %rsi, T_RSI(%r11)
+	mov %rdi, T_RDI(%r11)
+	mov %r8, T_R8(%r11)
+	mov %r9, T_R9(%r11)
+	mov %r10, T_R10(%r11)
+	mov %r12, T_R12(%r11)
+	mov %r13, T_R13(%r11)
+	mov %r14, T_R14(%r11)
+	mov %r15, T_R15(%r11)
+	mov %rsp, T_SP(%r11)
+	mov 8(%rcx), %rax
+	mov %rax, T_PC(%r11)
+	lea 2(%rax), %rax
+	mov %rax, T_RCX(%r11)
+	lea 16(%rcx), %rcx
+	mov %rcx, T_RESUME(%r11)
+	mov T_STACK(%r11), %rsp
+	pushfq
+	pop %rax
+	and $~TRAP_RESUME, %eax /* a debugger that steps through here leaves the trap flag behind */
+	mov %rax, T_FLAGS(%r11)
+	mov %rax, T_R11(%r11)
+	test $DISTURBING, %eax
+	jnz 3f
+1:	mov %r11, %rbx
+	mov %r11, %rdi
+	xor %ebp, %ebp
+	call dispatch
+	/* r12..r15 are as they were: dispatch() is an ordinary function */
+	mov %rbx, %rdi
+	jmp 2f
+3:	push $0x202
+	popfq
+	jmp 1b
+
+/* resume_program(thread): registers from thread->regs, through the stub */
+	.globl resume_program
+resume_program:
+	mov T_R12(%rdi), %r12
+	mov T_R13(%rdi), %r13
+	mov T_R14(%rdi), %r14
+	mov T_R15(%rdi), %r15
+2:	mov T_FLAGS(%rdi), %eax
+	test $NOT_SAHF, %eax
+	jnz 4f
+	/* popfq would take as long as the rest: overflow by an addition, the others by sahf */
+	mov %eax, %ecx
+	shr $11, %ecx
+	and $1, %ecx
+	mov %al, %ah
+	mov %cl, %al
+	add $0x7f, %al
+	sahf
+5:	mov T_RBX(%rdi), %rbx
+	mov T_RCX(%rdi), %rcx
+	mov T_RDX(%rdi), %rdx
+	mov T_RBP(%rdi), %rbp
+	mov T_RSI(%rdi), %rsi
+	mov T_R8(%rdi), %r8
+	mov T_R9(%rdi), %r9
+	mov T_R10(%rdi), %r10
+	mov T_R11(%rdi), %r11
+	mov T_SP(%rdi), %rsp
+	mov T_RAX(%rdi), %rax
+	mov T_RDI(%rdi), %rdi
+	jmp *main_thread+T_RESUME(%rip)
+4:	push %rax
+	popfq
+	jmp 5b
+
+/* enter_handler(pc, sp, a0, a1, a2, lr, fp): the program's signal handler begins, with vector
+   registers and flags as at the start of a program. The frame holds where it returns to. */
+	.globl enter_handler
+enter_handler:
+	mov 8(%rsp), %rbp
+	mov %rdi, main_thread+T_RESUME(%rip)
+	mov %rdx, %rdi
+	mov %r8, %r10
+	mov fp_reset(%rip), %rax
+	mov %rax, %rdx
+	shr $32, %rdx
+	test %rax, %rax
+	jz 1f
+	xrstor64 fp_initial(%rip)
+	jmp 2f
+1:	fxrstor64 fp_initial(%rip)
+2:	push $0x202
+	popfq
+	mov %rsi, %rsp
+	mov %rcx, %rsi
+	mov %r10, %rdx
+	jmp clear_and_jump
+
+/* enter_program(pc, sp, rdx): nothing of ours is left in the registers */
+	.globl enter_program
+enter_program:
+	mov %rdi, main_thread+T_RESUME(%rip)
+	push $0x202
+	popfq
+	mov %rsi, %rsp
+	mov $0, %edi
+	mov $0, %esi
+	mov $0, %ebp
+/* without a change of the flags */
+clear_and_jump:
+	mov $0, %eax
+	mov $0, %ebx
+	mov $0, %ecx
+	mov $0, %r8d
+	mov $0, %r9d
+	mov $0, %r10d
+	mov $0, %r11d
+	mov $0, %r12d
+	mov $0, %r13d
+	mov $0, %r14d
+	mov $0, %r15d
+	jmp *main_thread+T_RESUME(%rip)
+
+/* run_on_stack(stack, function, argument) */
+	.globl run_on_stack
+run_on_stack:
+	mov %rdi, %rsp
+	mov %rdx, %rdi
+	xor %ebp, %ebp
+	call *%rsi
+	ud2
+
+/*
+ * Where ld.so jumps instead of the program's entry: tidy what only ld.so was
+ * to see. rdx (the function to run at exit) and rsp are the program's.
+ */
+	.globl program_entry
+program_entry:
+	mov %rdx, %r12
+	mov %rsp, %r13
+	mov main_thread+T_STACK(%rip), %rsp
+	mov %r13, %rdi
+	xor %ebp, %ebp
+	call program_started	/* returns the program's own entry */
+	mov %rax, %rdi
+	mov %r13, %rsi
+	mov %r12, %rdx
+	jmp enter_program
+
+/* long user_copy(to, from, n); faults between user_begin and user_end continue at user_fault */
+	.globl user_copy, user_probe, user_begin, user_end, user_fault
+user_begin:
+user_copy:
+	cmp $1024, %rdx
+	jae 5f
+	sub $32, %rdx
+	jb 2f
+1:	mov (%rsi), %rax
+	mov 8(%rsi), %rcx
+	mov 16(%rsi), %r8
+	mov 24(%rsi), %r9
+	add $32, %rsi
+	mov %rax, (%rdi)
+	mov %rcx, 8(%rdi)
+	mov %r8, 16(%rdi)
+	mov %r9, 24(%rdi)
+	add $32, %rdi
+	sub $32, %rdx
+	jae 1b
+2:	add $32, %rdx
+	jz 4f
+3:	movzbl (%rsi), %eax
+	inc %rsi
+	mov %al, (%rdi)
+	inc %rdi
+	dec %rdx
+	jnz 3b
+4:	xor %eax, %eax
+	ret
+5:	mov %rdx, %rcx
+	rep movsb
+	xor %eax, %eax
+	ret
+
+/* long user_probe(p, n) */
+user_probe:
+	test %rsi, %rsi
+	jz 7f
+	lea -1(%rdi, %rsi), %rsi
+	and $-4096, %rsi
+6:	movzbl (%rdi), %eax
+	and $-4096, %rdi
+	add $4096, %rdi
+	cmp %rsi, %rdi
+	jbe 6b
+7:	xor %eax, %eax
+	ret
+user_end:
+user_fault:
+	mov $-14, %rax
+	ret
+
+/* save_fp(area, features): features 0 means a processor without xsave */
+	.globl save_fp
+save_fp:
+	mov %rsi, %rax
+	mov %rsi, %rdx
+	shr $32, %rdx
+	test %rax, %rax
+	jz 1f
+	xsave64 (%rdi)
+	ret
+1:	fxsave64 (%rdi)
+	ret
+
+	.globl _start
+_start:
+	xor %ebp, %ebp
+	mov %rsp, %rdi
+	and $-16, %rsp
+	call loader_start
+	ud2
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,375 @@
+/*
+ * x86-64: the stub of a system call site, and the jump that leads there.
+ *
+ * `syscall` has two bytes, a jump that reaches a stub has five. Two ways:
+ *
+ * after   The instruction behind the call has at least four bytes and works
+ *         anywhere (mostly cmp $-4095, %rax): the jump replaces both, and the
+ *         stub runs that instruction on the way back. Other code may well jump to
+ *         the replaced instruction, as glibc does in four places, and handlers
+ *         return there. So the jump gets a prefix byte, which puts the lowest byte
+ *         of its distance at that address, and leads to the place in the stub for
+ *         which that byte is no instruction: who comes there raises SIGILL, and
+ *         patch_continue() sends it to the stub.
+ * before  `mov $number, %eax` stands shortly before the call: the jump replaces
+ *         that, and the call stays. Who jumps to the call itself traps again.
+ *
+ * So each way is right no matter who jumps where; sites that allow neither keep
+ * trapping (in glibc 2.36: 6 of 526). The pc that a handler sees is that of a
+ * native run, in all cases.
+ */
+#include "loader/arch/arch.h"
+#include "runtime/base/base.h"
+#include "runtime/runtime.h"
+
+_Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, rdi) == 56 && offsetof(struct regs, r15) == 120 &&
+		       offsetof(struct regs, sp) == 128 && offsetof(struct regs, pc) == 136 &&
+		       offsetof(struct regs, flags) == 144 && offsetof(struct thread, stack) == 152 &&
+		       offsetof(struct thread, resume) == 160,
+	       "entry.S knows these");
+
+const uint64_t stub_reach = 0x7f000000; /* a jump reaches 2 GiB */
+
+/*
+ *  0  lea data(%rip), %rcx
+ *  7  jmp *(%rcx)
+ * 16  data: .quad syscall_entry
+ * 24  .quad site
+ * 32  the replaced instruction, if any; jmp to what follows it
+ * 64  where the site's jump leads: jmp 0 at some place, or mov $number, %eax ...; jmp 0
+ */
+enum {
+	AT_DATA = 16,
+	AT_TAIL = 32,
+	AT_LANDING = 64,
+	JUMP = 0xe9,
+	JUMP_SHORT = 0xeb,
+	PREFIX = 0x48, /* means nothing to a jump */
+	LONGEST = 15,  /* bytes of an instruction */
+	BETWEEN = 24,  /* bytes between the mov and the call that are looked at */
+	NUMBER_OF_RT_SIGRETURN = 15,
+};
+
+static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
+{
+	int32_t distance = (int32_t)(to - (from + 5));
+	at[0] = JUMP;
+	memcpy(at + 1, &distance, 4);
+	return 5;
+}
+
+static void put_tail(uint8_t *stub, uint64_t site, const uint8_t *insn, unsigned n)
+{
+	if (n)
+		memcpy(stub + AT_TAIL, insn, n);
+	put_jump(stub + AT_TAIL + n, (uint64_t)stub + AT_TAIL + n, site + SYSCALL_SIZE + n);
+}
+
+void stub_write(uint8_t *at, uint64_t site)
+{
+	static const uint8_t way_in[9] = { 0x48, 0x8d, 0x0d, AT_DATA - 7, 0, 0, 0, 0xff, 0x21 };
+	uint8_t there[2] = { 0x0f, 0x05 };
+	user_copy(there, (void *)site, 2);
+	if (there[0] != 0x0f || there[1] != 0x05)
+		cannot("the program makes a 32-bit system call at %x, which cannot be recorded", site);
+	memset(at, 0xcc, STUB_SIZE);
+	memcpy(at, way_in, sizeof way_in);
+	uint64_t entry = (uint64_t)syscall_entry;
+	memcpy(at + AT_DATA, &entry, 8);
+	memcpy(at + AT_DATA + 8, &site, 8);
+	put_tail(at, site, 0, 0);
+}
+
+/* ---- instructions that may run elsewhere ------------------------------------------ */
+
+/*
+ * Bytes of a memory or register operand, or 0 if it must stay where it is:
+ * relative to the pc, or memory other than the stack, where a fault would show
+ * the wrong pc. `touches`: the instruction accesses the memory.
+ */
+static unsigned operand_length(const uint8_t *p, uint8_t rex, bool touches)
+{
+	unsigned mod = p[0] >> 6, rm = p[0] & 7, base = rm, n = 1;
+	bool index = false;
+	if (mod == 3)
+		return 1;
+	if (rm == 4) {
+		base = p[1] & 7;
+		index = (p[1] >> 3 & 7) != 4 || (rex & 2);
+		n = 2;
+	}
+	if (mod == 0 && base == 5)
+		return 0;
+	bool stack = (base == 4 || base == 5) && !(rex & 1) && !index;
+	if (touches && !stack)
+		return 0;
+	return n + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* Length of the two-byte opcode at p[0] = 0x0f, or 0. */
+static unsigned extended_length(const uint8_t *p, uint8_t rex)
+{
+	unsigned n;
+	switch (p[1]) {
+	case 0x1f: /* nop */
+		n = operand_length(p + 2, rex, false);
+		break;
+	case 0x40 ... 0x4f: /* cmov */
+	case 0x90 ... 0x9f: /* set */
+	case 0xaf:	    /* imul */
+	case 0xb6:
+	case 0xb7:
+	case 0xbe:
+	case 0xbf: /* movzx, movsx */
+		n = operand_length(p + 2, rex, true);
+		break;
+	default:
+		return 0;
+	}
+	return n ? n + 2 : 0;
+}
+
+/* Length of an instruction that does the same anywhere, goes on to the next one, and faults at most
+   for want of stack; 0 for all others. p holds at least LONGEST bytes. */
+static unsigned simple_length(const uint8_t *p)
+{
+	uint8_t rex = 0;
+	unsigned n = 0, operand = 0, immediate = 0;
+	if ((p[0] & 0xf0) == 0x40) {
+		rex = *p++;
+		n = 1;
+	}
+	bool selector = (p[1] >> 3 & 7) == 0; /* the operation in the operand byte is number 0 */
+	switch (p[0]) {
+	case 0x0f:
+		operand = extended_length(p, rex);
+		return operand ? n + operand : 0;
+	case 0x50 ... 0x5f: /* push, pop */
+	case 0x90:	    /* nop */
+	case 0x98:
+	case 0x99: /* cdqe, cqo */
+		return n + 1;
+	case 0xb0 ... 0xb7: /* mov $, byte */
+	case 0x24:
+	case 0x3c:
+	case 0xa8: /* and, cmp, test $, %al */
+		return n + 2;
+	case 0xb8 ... 0xbf: /* mov $, register */
+		return n + (rex & 8 ? 9 : 5);
+	case 0x05:
+	case 0x0d:
+	case 0x25:
+	case 0x2d:
+	case 0x35:
+	case 0x3d:
+	case 0xa9: /* arithmetic $, %eax */
+		return n + 5;
+	case 0x8d: /* lea */
+		operand = operand_length(p + 1, rex, false);
+		break;
+	case 0x00 ... 0x03:
+	case 0x08 ... 0x0b:
+	case 0x20 ... 0x23:
+	case 0x28 ... 0x2b:
+	case 0x30 ... 0x33:
+	case 0x38 ... 0x3b: /* arithmetic */
+	case 0x63:	    /* movslq */
+	case 0x84:
+	case 0x85: /* test */
+	case 0x88 ... 0x8b: /* mov */
+	case 0xd1:
+	case 0xd3: /* shifts */
+		operand = operand_length(p + 1, rex, true);
+		break;
+	case 0xc7:
+		if (!selector)
+			return 0;
+		/* fall through */
+	case 0x69:
+	case 0x81:
+		operand = operand_length(p + 1, rex, true);
+		immediate = 4;
+		break;
+	case 0xc6:
+		if (!selector)
+			return 0;
+		/* fall through */
+	case 0x6b:
+	case 0x80:
+	case 0x83:
+	case 0xc0:
+	case 0xc1:
+		operand = operand_length(p + 1, rex, true);
+		immediate = 1;
+		break;
+	}
+	return operand ? n + 1 + operand + immediate : 0;
+}
+
+/* ---- after --------------------------------------------------------------------------- */
+
+/* Bytes that are no instruction in 64-bit mode, whatever follows, or (hlt) one of the kernel's. */
+static bool faults(uint8_t byte)
+{
+	switch (byte) {
+	case 0x06 ... 0x07:
+	case 0x0e:
+	case 0x16 ... 0x17:
+	case 0x1e ... 0x1f:
+	case 0x27:
+	case 0x2f:
+	case 0x37:
+	case 0x3f:
+	case 0x60 ... 0x61:
+	case 0x82:
+	case 0x9a:
+	case 0xce:
+	case 0xd4:
+	case 0xd6:
+	case 0xea:
+	case 0xf4:
+		return true;
+	}
+	return false;
+}
+
+static unsigned patch_after(uint8_t *stub, uint64_t site, const uint8_t *code, uint8_t *bytes)
+{
+	unsigned n = simple_length(code + SYSCALL_SIZE);
+	if (n < 4)
+		return 0;
+	/* no gap between such bytes is wider than 52: a place is always found */
+	for (unsigned at = AT_LANDING; at + 2 <= STUB_SIZE; at++) {
+		put_jump(bytes + 1, site + 1, (uint64_t)stub + at);
+		if (!faults(bytes[2]))
+			continue;
+		bytes[0] = PREFIX;
+		stub[at] = JUMP_SHORT;
+		stub[at + 1] = (uint8_t)-(at + 2);
+		put_tail(stub, site, code + SYSCALL_SIZE, n);
+		return 6;
+	}
+	return 0;
+}
+
+uint64_t stub_tail(const uint8_t *stub, uint64_t site)
+{
+	uint8_t there[6];
+	int32_t distance;
+	if (user_copy(there, (void *)site, sizeof there))
+		return 0;
+	memcpy(&distance, there + 2, 4);
+	uint64_t to = site + sizeof there + (uint64_t)(int64_t)distance;
+	bool ours = there[0] == PREFIX && there[1] == JUMP && to - (uint64_t)stub < STUB_SIZE;
+	return ours ? (uint64_t)stub + AT_TAIL : 0;
+}
+
+/* ---- before -------------------------------------------------------------------------- */
+
+/* Does p[0], which looks like mov $, %eax, belong to an instruction that begins earlier? */
+static bool may_be_inside(const uint8_t *p)
+{
+	/* prefixes make it another register or size; 0f makes it another operation */
+	if ((p[-1] & 0xf0) == 0x40 || p[-1] == 0x66 || p[-1] == 0x0f)
+		return true;
+	/* operation $, -72(register), with and without an index byte */
+	for (int i = 2; i <= 3; i++) {
+		uint8_t op = p[-i], operand = p[1 - i];
+		bool with_index = i == 3;
+		if ((op == 0xc7 || op == 0x81 || op == 0x69 || op == 0xf7) && operand >> 6 == 1 &&
+		    ((operand & 7) == 4) == with_index)
+			return true;
+	}
+	return false;
+}
+
+/* Length of the mov of `nr` to rax at p, or 0. */
+static unsigned number_length(const uint8_t *p, uint32_t nr)
+{
+	uint32_t immediate;
+	if (p[0] == 0xb8 && !may_be_inside(p)) {
+		memcpy(&immediate, p + 1, 4);
+		return immediate == nr ? 5 : 0;
+	}
+	if (p[0] == 0x48 && p[1] == 0xc7 && p[2] == 0xc0) {
+		memcpy(&immediate, p + 3, 4);
+		return immediate == nr ? 7 : 0;
+	}
+	return 0;
+}
+
+/* Do simple instructions lead from p to `end`? */
+static bool leads_to(const uint8_t *p, const uint8_t *end)
+{
+	while (p < end) {
+		unsigned n = simple_length(p);
+		if (!n)
+			return false;
+		p += n;
+	}
+	return p == end;
+}
+
+/* `code`: the bytes up to the call, with room to look beyond. */
+static unsigned patch_before(uint8_t *stub, uint64_t site, uint32_t nr, const uint8_t *code, unsigned before, uint8_t *bytes,
+			     uint64_t *where)
+{
+	for (unsigned d = 5; d <= 7 + BETWEEN && d + 3 <= before; d++) {
+		const uint8_t *p = code + before - d;
+		unsigned n = number_length(p, nr);
+		if (!n || n > d || !leads_to(p + n, code + before))
+			continue;
+		memcpy(stub + AT_LANDING, p, d);
+		stub[AT_LANDING + d] = JUMP_SHORT;
+		stub[AT_LANDING + d + 1] = (uint8_t)-(AT_LANDING + d + 2);
+		*where = site - d;
+		return put_jump(bytes, *where, (uint64_t)stub + AT_LANDING);
+	}
+	return 0;
+}
+_Static_assert(AT_LANDING + 7 + BETWEEN + 2 <= STUB_SIZE, "what was before the call fits");
+_Static_assert(AT_TAIL + LONGEST + 5 <= AT_LANDING, "what was after it fits");
+
+/* ---- both ------------------------------------------------------------------------------ */
+
+/* As many of the wanted bytes on either side of the site as can be read; returns those before it. */
+static unsigned read_code(uint64_t site, uint8_t *to, unsigned before, unsigned after)
+{
+	if (user_copy(to + before, (void *)site, after))
+		user_copy(to + before, (void *)site, MIN(after, 4096 - (site & 4095)));
+	if (!user_copy(to, (void *)(site - before), before))
+		return before;
+	unsigned in_page = (unsigned)MIN(before, site & 4095);
+	user_copy(to + before - in_page, (void *)(site - in_page), in_page);
+	return in_page;
+}
+
+unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)
+{
+	enum { BEFORE = BETWEEN + 16 };
+	uint8_t code[BEFORE + SYSCALL_SIZE + 2 * LONGEST];
+	memset(code, 0xcc, sizeof code);
+	unsigned before = read_code(site, code, BEFORE, SYSCALL_SIZE + LONGEST);
+	const uint8_t *call = code + BEFORE;
+	/* unwinders know the end of a handler by its bytes */
+	if (call[0] != 0x0f || call[1] != 0x05 || nr == NUMBER_OF_RT_SIGRETURN)
+		return 0;
+	put_tail(stub, site, 0, 0); /* there may have been other code at this address */
+	*where = site;
+	unsigned n = patch_after(stub, site, call, bytes);
+	return n ? n : patch_before(stub, site, (uint32_t)nr, call - before, before, bytes, where);
+}
+
+void stub_push_frame(const struct regs *r, uint64_t sp)
+{
+	/* nothing of ours lies on the program's stack */
+	(void)r;
+	(void)sp;
+}
+
+void flush_code(void *from, size_t n)
+{
+	/* the processor sees to it */
+	(void)from;
+	(void)n;
+}

@@ -24,6 +24,7 @@ says  = $(if $(V),@:,@echo "  $(1)")
 
 HEDDLE := $(BUILD)/bin/heddle
 LOADER := $(BUILD)/lib/heddle/loader
+PRELOAD := $(BUILD)/lib/heddle/libheddle.so
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
 	-Wno-missing-field-initializers -Werror
@@ -32,18 +33,20 @@ BASE := -std=gnu17 -O2 -g -I. -MMD -MP $(WARN)
 # The tool, an ordinary program. The table of system calls is compiled into both.
 TOOL_SRC   := $(wildcard commands/*.c trace/*.c runtime/syscalls/table.c runtime/syscalls/shape*.c)
 TOOL_FLAGS := $(BASE) -DHEDDLE_TOOL -pthread
-TOOL_LIBS  := -lzstd -lxxhash -ljansson
+TOOL_LIBS  := -lzstd -lxxhash -ljansson -ldw -lelf
 
 # Loader and runtime: one image without libc, at a fixed address. It must not
 # touch vector registers, which hold the program's values.
 LOADER_SRC   := $(wildcard loader/*.c loader/arch/$(ARCH)/*.c loader/arch/$(ARCH)/*.S runtime/*.c runtime/base/*.c \
-		runtime/memory/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
+		runtime/memory/*.c runtime/sync/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
 LOADER_FLAGS := $(BASE) -DHEDDLE_RUNTIME -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
 		-fno-strict-aliasing -mgeneral-regs-only
 LOADER_LINK  := -nostdlib -static -Wl,-T,loader/loader.lds -Wl,--build-id=none -Wl,-z,noexecstack \
 		-Wl,--no-warn-rwx-segments
 ifeq ($(ARCH),x86_64)
 LOADER_FLAGS += -fPIE -fcf-protection=none -mno-red-zone
+# The linker would turn loads of addresses into constants of 32 bits, which do not reach.
+LOADER_LINK  += -Wl,--no-relax
 OTHER        := aarch64
 else
 LOADER_FLAGS += -fno-pic -mno-outline-atomics
@@ -56,16 +59,21 @@ else
 LOADER_FLAGS += -fno-builtin
 endif
 
+# libheddle.so: an ordinary library that the loader puts before libc.
+PRELOAD_SRC   := $(wildcard interpose/*.c)
+PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
+
 TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
 LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
+PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o)
 C_FILES    := $(shell find bench commands examples loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
-.PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-dev
-all: $(HEDDLE) $(LOADER) man
+.PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev
+all: $(HEDDLE) $(LOADER) $(PRELOAD) man
 
 # Packages that are missing are installed; nothing happens when all are there.
-setup-build setup-test setup-bench setup-dev: setup-%:
+setup-build setup-test setup-bench setup-soak setup-dev: setup-%:
 	@tools/setup $*
 
 $(HEDDLE): $(TOOL_OBJ)
@@ -77,6 +85,16 @@ $(LOADER): $(LOADER_OBJ) loader/loader.lds
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
 	$(Q)$(CC) $(LOADER_LINK) -o $@ $(LOADER_OBJ)
+
+$(PRELOAD): $(PRELOAD_OBJ)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(CC) -shared -o $@ $^ -Wl,-z,now -Wl,-soname,libheddle.so
+
+$(BUILD)/obj/preload/%.o: % Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CC    $<)
+	$(Q)$(CC) $(PRELOAD_FLAGS) -c -o $@ $<
 
 $(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
 	@mkdir -p $(@D)
@@ -98,7 +116,7 @@ $(BUILD)/share/man/man1/%: doc/%.md | setup-build
 cross: setup-test
 	@+$(MAKE) --no-print-directory cross-objects ARCH=$(OTHER) CC=$(OTHER)-linux-gnu-gcc BUILD=$(BUILD)/cross-$(OTHER)
 .PHONY: cross-objects
-cross-objects: $(LOADER) $(filter $(BUILD)/obj/tool/trace/%,$(TOOL_OBJ))
+cross-objects: $(LOADER) $(PRELOAD) $(filter $(BUILD)/obj/tool/trace/%,$(TOOL_OBJ))
 
 demo: all
 	@examples/demo $(abspath $(BUILD))
@@ -109,7 +127,7 @@ check: all setup-test
 test: all setup-test
 	@python3 tests/run.py --build=$(BUILD)
 
-soak: all setup-test
+soak: all setup-soak
 	@python3 tests/run.py --soak --build=$(BUILD)
 
 bench: all setup-bench
@@ -118,7 +136,7 @@ bench: all setup-bench
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle $(DESTDIR)$(PREFIX)/share/man/man1
 	install $(HEDDLE) $(DESTDIR)$(PREFIX)/bin
-	install $(LOADER) $(DESTDIR)$(PREFIX)/lib/heddle
+	install $(LOADER) $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/heddle
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 
 format: setup-dev

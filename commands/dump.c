@@ -33,6 +33,8 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_START] = "start",       [ENTRY_SYSCALL] = "syscall", [ENTRY_SIGNAL] = "signal",
 	[ENTRY_FAULT] = "fault",       [ENTRY_VFORK] = "vfork",	    [ENTRY_VFORK_END] = "vfork-end",
 	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_COUNTER] = "counter",
+	[ENTRY_EDGE] = "edge",	       [ENTRY_SYNC] = "sync",	    [ENTRY_LAST] = "last",
+	[ENTRY_THREAD] = "thread",
 };
 static const char *const block_names[BLOCK_KINDS] = {
 	[BLOCK_OUT] = "out",	 [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",   [BLOCK_CHILD] = "child",
@@ -226,6 +228,13 @@ static void print_entry(const struct entry *e, uint64_t event)
 	case ENTRY_VFORK: fputs("--- vfork child begins ---", stdout); break;
 	case ENTRY_VFORK_END: fputs("--- vfork child ends ---", stdout); break;
 	case ENTRY_CHECKSUM: printf("memory has checksum %016" PRIx64, (uint64_t)e->result); break;
+	case ENTRY_EDGE:
+		printf("op %" PRIu64 " follows op %" PRIu64 " of thread %" PRIu64, trace_args(e)[0],
+		       trace_args(e)[1] & (UINT64_MAX >> 16), trace_args(e)[1] >> 48);
+		break;
+	case ENTRY_SYNC: printf("op %" PRIu64 " = %" PRId64, trace_args(e)[0], e->result); break;
+	case ENTRY_THREAD: printf("--- a thread begins: id %" PRId64 " ---", e->result); break;
+	case ENTRY_LAST: printf("%" PRId64 " ops were done", e->result); break;
 	case ENTRY_COUNTER: printf("cycle counter = %" PRIu64, (uint64_t)e->result); break;
 	case ENTRY_MORE:
 		fputs("  ... ", stdout);

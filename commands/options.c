@@ -101,6 +101,12 @@ static void store(const struct option_row *row, const char *word, const char *va
 	switch (row->kind) {
 	case OPTION_FLAG: *(bool *)row->value = true; break;
 	case OPTION_TEXT: *(const char **)row->value = value; break;
+	case OPTION_MAYBE_NUMBER:
+		if (!value) {
+			*(long *)row->value = -1;
+			break;
+		}
+		/* fall through */
 	case OPTION_NUMBER:
 		errno = 0;
 		*(long *)row->value = strtol(value, &end, 10);
@@ -133,7 +139,7 @@ int read_options(int argc, char **argv, const struct option_row *rows, bool lead
 			unknown(word, rows);
 		if (row->kind == OPTION_FLAG && value)
 			usage("%.*s takes no value", (int)strcspn(word, "="), word);
-		if (row->kind != OPTION_FLAG && !value && !(value = argv[++i]))
+		if ((row->kind == OPTION_TEXT || row->kind == OPTION_NUMBER) && !value && !(value = argv[++i]))
 			usage("%s wants a value", word);
 		store(row, word, value);
 	}

@@ -26,6 +26,8 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 			   "                    the program's code stays as it is\n"
 			   "      --checksum    record a hash of all writable memory when a process ends, and\n"
 			   "                    compare it at replay\n"
+			   "      --chaos[=N]   disturb the order in which threads run, at random (N: the seed), so\n"
+			   "                    that rare interleavings show\n"
 			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
 			   "  -q, --quiet       say nothing that is not an error\n"
 			   "\n"
@@ -34,6 +36,7 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
 	bool no_patch, checksum, verbose, quiet;
+	long chaos; /* 0: no, -1: any seed, else the seed */
 	const char *output;
 	struct tree tree;
 	struct packer *packer;
@@ -125,6 +128,7 @@ static void prepare(struct record *r, char **argv)
 	c = r->tree.control;
 	c->patch = !r->no_patch;
 	c->checksum = r->checksum;
+	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_cache(c);
 	meta_begin(&r->meta, r->dir, r->program, argv, c);
 }
@@ -256,6 +260,9 @@ static void report(const struct record *r)
 	     !r->output ? "" :
 	     at_home	? r->dir + n + 1 :
 			  r->output);
+	if (r->tree.control->shares_memory)
+		warn("processes of this recording share writable memory; the order in which they use it is not recorded, and "
+		     "replay may diverge");
 	if (r->tree.control->inexact)
 		note("%u signals could not be recorded exactly; `heddle stat` says from which event on",
 		     r->tree.control->inexact);
@@ -267,7 +274,8 @@ static int run_record(int argc, char **argv)
 	const struct option_row options[] = {
 		{ "output", 'o', OPTION_TEXT, &r.output },   { "no-patch", 0, OPTION_FLAG, &r.no_patch },
 		{ "checksum", 0, OPTION_FLAG, &r.checksum }, { "verbose", 'v', OPTION_FLAG, &r.verbose },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },     OPTIONS_END,
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },     { "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
+		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);

@@ -12,6 +12,7 @@
 
 struct stack_strings {
 	const char *path, *platform;
+	const char *preload; /* "LD_PRELOAD=..." for ld.so alone, or empty */
 	uint64_t argc, envc;
 	const char *const *argv, *const *envp;
 	const uint8_t *random;

@@ -102,9 +102,24 @@ static void write_code(uint64_t where, const uint8_t *bytes, unsigned n)
 	flush_code((void *)where, n);
 }
 
+/* Handlers run with all signals blocked, so nobody meets this lock on its own stack. */
+static uint32_t lock;
+
+void patch_lock(void)
+{
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+}
+
+void patch_unlock(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
 void patch_site(void *uc)
 {
 	uint64_t address = context_pc(uc) - SYSCALL_SIZE;
+	patch_lock();
 	struct site *s = find_site(address);
 	if (!s->address) {
 		if (++site_count > SITES / 2)
@@ -116,11 +131,21 @@ void patch_site(void *uc)
 	if (control->patch && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
 		uint8_t bytes[16];
 		uint64_t where;
-		unsigned n = stub_patch((uint8_t *)s->stub, address, bytes, &where);
+		struct regs r;
+		context_regs(uc, &r);
+		unsigned n = stub_patch((uint8_t *)s->stub, address, REGS_NR(&r), bytes, &where);
 		if (n)
 			write_code(where, bytes, n);
 	}
 	context_set_pc(uc, s->stub);
+	patch_unlock();
+}
+
+uint64_t patch_continue(uint64_t pc)
+{
+	const struct site *s = find_site(pc - SYSCALL_SIZE);
+	uint64_t tail = s->address ? stub_tail((const uint8_t *)s->stub, s->address) : 0;
+	return tail ? tail : pc;
 }
 
 bool patch_is_stub(uint64_t pc)

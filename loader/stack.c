@@ -2,9 +2,10 @@
  * The program's first stack: strings, auxiliary vector, environment, arguments,
  * at a fixed address, and what the kernel is told about it.
  *
- * ld.so alone is to see LD_BIND_NOW (who resolves a symbol first would vary) and
- * a false entry point, which leads to program_started(): that takes both away
- * before the program's own first instruction.
+ * ld.so alone is to see LD_BIND_NOW (who resolves a symbol first would vary),
+ * libheddle.so in LD_PRELOAD, and a false entry point, which leads to
+ * program_started(): that takes all of them away before the program's own first
+ * instruction.
  */
 #include "loader/loader.h"
 #include "loader/arch/arch.h"
@@ -31,7 +32,11 @@ static struct {
 	unsigned auxv_words;
 	uint64_t entry;	     /* the program's own */
 	uint64_t *entry_aux; /* where ld.so found the false one, or 0 */
-	uint64_t *bind_env;  /* where LD_BIND_NOW stands in the environment, or 0 */
+	struct {
+		uint64_t *at;	   /* where it stands in the environment */
+		uint64_t restored; /* what the program is to find there */
+	} hidden[2];
+	unsigned hidden_count;
 	uint64_t sp;
 } built;
 
@@ -47,12 +52,21 @@ static uint64_t push_string(uint64_t *top, const char *s)
 	return push(top, s, strlen(s) + 1);
 }
 
-static bool has_bind_now(const struct stack_strings *s)
+/* Which variable of the environment begins with `name`; envc if none. */
+static uint64_t find_variable(const struct stack_strings *s, const char *name)
 {
-	for (uint64_t i = 0; i < s->envc; i++)
-		if (!strncmp(s->envp[i], bind_now, sizeof bind_now - 2))
-			return true;
-	return false;
+	uint64_t i = 0;
+	while (i < s->envc && strncmp(s->envp[i], name, strlen(name)))
+		i++;
+	return i;
+}
+
+/* Until the program starts, the variable at `at` is another one. */
+static void hide(uint64_t *at, uint64_t shown_to_loader)
+{
+	built.hidden[built.hidden_count].at = at;
+	built.hidden[built.hidden_count++].restored = *at;
+	*at = shown_to_loader;
 }
 
 static void map_stack(uint64_t strings)
@@ -125,9 +139,9 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 	top = built.arg_start;
 	uint64_t platform = push_string(&top, s->platform);
 	uint64_t random = push(&top, s->random, 16);
-	bool bind = interpreter_base && !has_bind_now(s);
-	uint64_t bind_at = bind ? push_string(&top, bind_now) : 0;
-	uint64_t words = 1 + s->argc + 1 + s->envc + bind + 1 + 64;
+	uint64_t bind_at = push_string(&top, bind_now);
+	uint64_t preload_at = push_string(&top, s->preload);
+	uint64_t words = 1 + s->argc + 1 + s->envc + 2 + 1 + 64;
 	uint64_t *v = (uint64_t *)ALIGN_DOWN(top - words * 8, 16);
 	built.sp = (uint64_t)v;
 	*v++ = s->argc;
@@ -145,10 +159,20 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 		*v++ = at;
 		at += n;
 	}
-	built.bind_env = bind ? v : 0;
-	if (bind)
-		*v++ = bind_at;
-	*v++ = 0;
+	uint64_t *env = v - s->envc;
+	*v = 0;
+	if (interpreter_base && find_variable(s, "LD_BIND_NOW=") == s->envc) {
+		hide(v++, bind_at);
+		*v = 0;
+	}
+	if (interpreter_base && *s->preload) {
+		uint64_t theirs = find_variable(s, "LD_PRELOAD=");
+		bool adds = theirs == s->envc;
+		hide(adds ? v : env + theirs, preload_at);
+		if (adds)
+			*++v = 0;
+	}
+	v++;
 	built.entry = program->entry;
 	built.auxv = v;
 	built.auxv_words = fill_auxv(v, info, program, interpreter_base, execfn, platform, random);
@@ -160,9 +184,9 @@ uint64_t program_started(uint64_t *sp);
 uint64_t program_started(uint64_t *sp)
 {
 	(void)sp;
-	if (built.bind_env) {
-		memset((void *)*built.bind_env, 0, sizeof bind_now);
-		*built.bind_env = 0;
+	for (unsigned i = 0; i < built.hidden_count; i++) {
+		memset((void *)*built.hidden[i].at, 0, strlen((char *)*built.hidden[i].at));
+		*built.hidden[i].at = built.hidden[i].restored;
 	}
 	if (built.entry_aux)
 		*built.entry_aux = built.entry;

@@ -8,6 +8,7 @@
  */
 #include "loader/loader.h"
 #include "loader/arch/arch.h"
+#include "runtime/memory/heap.h"
 #include <linux/auxvec.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -30,7 +31,7 @@
 
 struct control *control;
 struct process process;
-struct thread main_thread;
+uint32_t image_number, process_id;
 uint64_t tickets;
 bool one_thread = true;
 uint64_t page_size = 4096;
@@ -85,19 +86,6 @@ static void become_anonymous(uint64_t from, uint64_t to, int prot)
 		flush_code((void *)copy, n);
 	/* replaces the pages that run this very call by equal ones */
 	SYS5(__NR_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, from);
-}
-
-void thread_prepare_stacks(struct thread *t)
-{
-	/* 512 KiB for calls, 256 KiB for signal handlers above; a gap between them */
-	uint64_t base = MAP_RUNTIME_STACKS + t->slot * 0x100000;
-	for (int i = 0; i < 2; i++) {
-		long r = SYS6(__NR_mmap, base + (i ? 0x80000 : 0x10000), i ? 0x40000 : 0x60000, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-		if (is_error(r))
-			cannot("no memory for the runtime's stack: error %d", -r);
-	}
-	t->stack = base + 0x70000;
 }
 
 /* Everything that is neither ours nor the program's: the kernel's stack, the vdso. */
@@ -167,8 +155,8 @@ static void fill_start_info(struct start_info *info)
 	if (aux(AT_RANDOM))
 		memcpy(info->random, (void *)aux(AT_RANDOM), 16);
 	for (unsigned fd = 0; fd < 64; fd++)
-		if (shown_class(fd))
-			info->shown[shown_class(fd) - 1] |= 1ull << fd;
+		if (shown_class(&process, fd))
+			info->shown[shown_class(&process, fd) - 1] |= 1ull << fd;
 }
 
 /*
@@ -222,7 +210,7 @@ static void log_string(struct call *c, unsigned which, const char *s)
 static void log_start(const struct launch *l)
 {
 	char cwd[PATH_ROOM] = "";
-	struct call c = { .t = &main_thread };
+	struct call c = { .t = thread_of(0) };
 	SYS2(__NR_getcwd, cwd, sizeof cwd);
 	entry_begin(&c, ENTRY_START);
 	call_block(&c, BLOCK_START, 0, 0, sizeof l->info, &l->info);
@@ -232,6 +220,7 @@ static void log_start(const struct launch *l)
 	log_string(&c, START_PATH, l->strings.path);
 	log_string(&c, START_CWD, cwd);
 	log_string(&c, START_PLATFORM, l->strings.platform);
+	log_string(&c, START_PRELOAD, l->strings.preload);
 	for (uint64_t i = 0; i < l->strings.argc; i++)
 		log_string(&c, START_ARG, l->strings.argv[i]);
 	for (uint64_t i = 0; i < l->strings.envc; i++)
@@ -239,12 +228,41 @@ static void log_start(const struct launch *l)
 	entry_finish(&c);
 }
 
+/* libheddle.so lies beside the loader; the program's own LD_PRELOAD comes after it. */
+static const char *preload_variable(const struct launch *l, const char *interpreter)
+{
+	static char room[2 * PATH_ROOM];
+	struct text out = { room, room + sizeof room - 1 };
+	size_t n = strlen(control->loader);
+	while (n && control->loader[n - 1] != '/')
+		n--;
+	/* only glibc's ld.so: the library is built on glibc */
+	const char *name = interpreter;
+	for (const char *p = interpreter; *p; p++)
+		if (*p == '/')
+			name = p + 1;
+	if (strncmp(name, "ld-linux", 8))
+		return "";
+	text_add(&out, "LD_PRELOAD=");
+	memcpy(out.at, control->loader, n);
+	out.at += n;
+	text_add(&out, "libheddle.so");
+	if (SYS4(__NR_faccessat, AT_FDCWD, room + strlen("LD_PRELOAD="), 4, 0) < 0)
+		return "";
+	for (uint64_t i = 0; i < l->strings.envc; i++)
+		if (!strncmp(l->strings.envp[i], "LD_PRELOAD=", 11))
+			text_add(&out, ":%s", l->strings.envp[i] + 11);
+	return room;
+}
+
 /* The interpreter's path is in the program; it is read before anything is mapped. */
-static long open_interpreter(long program_fd)
+static long open_interpreter(struct launch *l)
 {
 	char path[256];
-	if (elf_interpreter(program_fd, path, sizeof path) <= 0)
+	l->strings.preload = "";
+	if (elf_interpreter(l->program_fd, path, sizeof path) <= 0)
 		return -1;
+	l->strings.preload = preload_variable(l, path);
 	long fd = file_open(path, O_RDONLY, 0);
 	if (fd < 0)
 		cannot("cannot open the program's interpreter %s: error %d", path, -fd);
@@ -270,7 +288,7 @@ static void start_recording(struct launch *l)
 	if (given.argc < 6)
 		cannot("the loader was started without a program");
 	const char *descriptors = given.argv[3], *path = given.argv[4];
-	shown_parse(descriptors);
+	shown_parse(&process, descriptors);
 	l->name = l->strings.path = path;
 	l->strings.argc = given.argc - 5;
 	l->strings.argv = &given.argv[5];
@@ -280,16 +298,16 @@ static void start_recording(struct launch *l)
 	l->strings.platform = aux(AT_PLATFORM) ? (const char *)aux(AT_PLATFORM) : "";
 	fill_start_info(&l->info);
 	l->strings.random = l->info.random;
-	process.pid = (uint32_t)l->info.pid;
+	process_id = (uint32_t)l->info.pid;
 	l->program_fd = open_program(l, &path);
-	l->interpreter_fd = open_interpreter(l->program_fd);
+	l->interpreter_fd = open_interpreter(l);
 	TEXT(link, 64);
 	text_add(&link, "/proc/self/fd/%d", l->program_fd);
 	long n = SYS4(__NR_readlinkat, AT_FDCWD, TEXT_OF(link), program_path, sizeof program_path - 1);
 	program_path[n > 0 ? n : 0] = 0;
 	l->info.argc = l->strings.argc;
 	l->info.envc = l->strings.envc;
-	log_open(&main_thread, process.image);
+	log_open(thread_of(0), image_number);
 	log_start(l);
 	close_listed(descriptors);
 	__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
@@ -331,6 +349,8 @@ static void take_start_block(struct launch *l, struct string_room *room, const s
 			l->strings.path = s;
 		else if (b->arg == START_PLATFORM)
 			l->strings.platform = s;
+		else if (b->arg == START_PRELOAD)
+			l->strings.preload = s;
 		if (b->arg < START_ARG)
 			room->count = 0; /* the list holds arguments and environment only */
 	}
@@ -338,13 +358,13 @@ static void take_start_block(struct launch *l, struct string_room *room, const s
 
 static void start_replaying(struct launch *l)
 {
-	struct thread *t = &main_thread;
+	struct thread *t = thread_of(0);
 	long r = SYS6(__NR_mmap, STRINGS_BASE, STRINGS_ROOM, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	struct string_room room = { .at = (char *)STRINGS_BASE, .list = (void *)(STRINGS_BASE + STRINGS_ROOM / 2) };
-	log_open(t, process.image);
+	log_open(t, image_number);
 	const struct entry *e = log_peek(t);
 	if (!e)
 		replay_ended(t);
@@ -358,9 +378,10 @@ static void start_replaying(struct launch *l)
 		more = e->flags & ENTRY_CONTINUED;
 		log_take(t);
 	}
-	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path || !l->strings.platform)
+	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path || !l->strings.platform ||
+	    !l->strings.preload)
 		cannot("the trace's START entry is damaged");
-	process.pid = (uint32_t)l->info.pid;
+	process_id = (uint32_t)l->info.pid;
 	l->strings.argc = l->info.argc;
 	l->strings.envc = l->info.envc;
 	l->strings.argv = room.list;
@@ -446,12 +467,37 @@ static _Noreturn void launch(struct launch *l)
 			       -r);
 		control->filtered = 1;
 	}
-	if (replaying && process.image == control->root_image && control->repeat > 1) {
+	if (replaying && image_number == control->root_image && control->repeat > 1) {
 		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		repeat_runs();
 	}
+	struct thread *t = thread_of(0);
+	t->front->tid = process_id;
+	t->front->quick = !replaying && !control->chaos;
+	t->front->chaos = control->chaos;
+	t->chaos = control->chaos * 0x9e3779b97f4a7c15ull + 1;
+	arch_thread_start(t);
+	thread_fill_entries();
+	heap_thread_started(t);
 	signals_start(&l->info);
 	enter_program(interpreter.entry ? interpreter.entry : program.entry, sp, 0);
+}
+
+/* "IMAGE<BEFORE/THREADS": this process was image BEFORE, whose streams are now complete. */
+static void finish_streams(const char *before)
+{
+	uint64_t image = parse_number(&before);
+	uint64_t threads = *before++ == '/' ? parse_number(&before) : 0;
+	for (uint64_t slot = 0; slot < threads; slot++) {
+		TEXT(path, PATH_ROOM);
+		text_add(&path, "%s/p%u/t%u.ring", control->trace, image, slot);
+		long fd = file_open(TEXT_OF(path), O_RDWR, 0);
+		if (fd < 0)
+			continue;
+		uint32_t done = 1;
+		SYS4(__NR_pwrite64, fd, &done, sizeof done, offsetof(struct ring_header, done));
+		file_close(fd);
+	}
 }
 
 static void on_our_stack(void *unused)
@@ -462,7 +508,9 @@ static void on_our_stack(void *unused)
 	become_anonymous(MAP_LOADER_BASE, (uint64_t)image_text_end, PROT_READ | PROT_EXEC);
 	become_anonymous((uint64_t)image_data, (uint64_t)image_file_end, PROT_READ | PROT_WRITE);
 	const char *image = given.argv[2];
-	process.image = (uint32_t)parse_number(&image);
+	image_number = (uint32_t)parse_number(&image);
+	if (*image == '<')
+		finish_streams(image + 1);
 	l.interpreter_fd = -1;
 	if (replaying)
 		start_replaying(&l);
@@ -485,6 +533,8 @@ _Noreturn void loader_start(uint64_t *sp)
 	if (given.argc < 3)
 		cannot("this is Heddle's loader: heddle record and heddle replay start it");
 	map_control(given.argv[1]);
-	thread_prepare_stacks(&main_thread);
-	run_on_stack(main_thread.stack, on_our_stack, 0);
+	struct thread *t = thread_prepare(0);
+	t->state = THREAD_RUNS;
+	t->real_tid = (uint32_t)SYS0(__NR_gettid);
+	run_on_stack(t->stack, on_our_stack, 0);
 }

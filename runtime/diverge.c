@@ -38,7 +38,7 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 	text_add(&message,
 		 "replay diverged from the recording\n"
 		 "heddle:   process %u (image %u), thread %u, event %u, at pc %x\n",
-		 (unsigned long)process.pid, (unsigned long)process.image, (unsigned long)t->slot, t->log.events,
+		 (unsigned long)process_id, (unsigned long)image_number, (unsigned long)t->slot, t->log.events,
 		 t->regs.pc);
 	text_add(&message, "heddle:   recorded: ");
 	if (recorded)
@@ -49,7 +49,7 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 	text_add(&message,
 		 "heddle: was the program changed, or does it read something that is not recorded?\n"
 		 "heddle: see the events before with: heddle dump --image=%u %s\n",
-		 (unsigned long)process.image, control->trace);
+		 (unsigned long)image_number, control->trace);
 	stop_tree(STOP_DIVERGED, TEXT_OF(message));
 }
 

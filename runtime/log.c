@@ -13,7 +13,7 @@
 #include <linux/mman.h>
 #include <linux/stat.h>
 
-#define REPLAY_WINDOW (64ul << 20)
+#define REPLAY_WINDOW (16ul << 20)
 
 static uint64_t stream_base(const struct thread *t)
 {
@@ -49,6 +49,7 @@ static void create_ring(struct thread *t, uint32_t image)
 	if ((r = SYS2(__NR_ftruncate, fd, RING_HEADER + RING_SIZE)) < 0)
 		no_ring(TEXT_OF(path), r);
 	uint64_t base = stream_base(t);
+	struct front before = t->front ? *t->front : (struct front){ 0 }; /* a forked thread goes on counting */
 	for (int copy = 0; copy < 2; copy++) {
 		uint64_t offset = copy ? RING_HEADER : 0;
 		r = SYS6(__NR_mmap, base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
@@ -61,8 +62,11 @@ static void create_ring(struct thread *t, uint32_t image)
 	SYS3(__NR_madvise, base, 2 * RING_SIZE + RING_HEADER, MADV_RANDOM);
 	struct ring_header *ring = (void *)base;
 	*ring = (struct ring_header){
-		.version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = t->slot, .pid = process.pid
+		.version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = t->slot, .pid = process_id
 	};
+	_Static_assert(sizeof(struct front) <= sizeof ring->front, "there is room for it");
+	t->front = (struct front *)ring->front;
+	*t->front = before;
 	/* heddle looks at the ring once the magic is there */
 	__atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
 	t->log = (struct log){ .ring = ring, .data = (uint8_t *)base + RING_HEADER, .room_until = RING_SIZE };
@@ -71,13 +75,13 @@ static void create_ring(struct thread *t, uint32_t image)
 static void map_window(struct thread *t, uint64_t from)
 {
 	TEXT(path, PATH_ROOM);
-	stream_path(&path, control->work_dir, process.image, t, "raw");
+	stream_path(&path, control->work_dir, image_number, t, "raw");
 	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
 	if (fd < 0)
 		cannot("cannot read the unpacked stream %s: error %d", TEXT_OF(path), -fd);
 	uint64_t start = ALIGN_DOWN(from, 65536);
 	uint64_t n = MIN(REPLAY_WINDOW, t->log.size - start);
-	long r = SYS6(__NR_mmap, stream_base(t), n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, start);
+	long r = SYS6(__NR_mmap, stream_base(t) + RING_HEADER, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, start);
 	if (is_error(r))
 		cannot("cannot map %s: error %d", TEXT_OF(path), -r);
 	file_close(fd);
@@ -85,17 +89,39 @@ static void map_window(struct thread *t, uint64_t from)
 	t->log.window = start;
 }
 
+/* Where it was while recording, in the ring's header: libheddle.so keeps its address in the program's memory. */
+static void place_front(struct thread *t)
+{
+	struct ring_header *ring = (struct ring_header *)stream_base(t);
+	if (t->front)
+		return; /* a forked thread goes on counting */
+	long r = SYS6(__NR_mmap, ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (is_error(r))
+		cannot("no memory: error %d", -r);
+	t->front = (struct front *)ring->front;
+}
+
 static void open_stream(struct thread *t, uint32_t image)
 {
 	TEXT(path, PATH_ROOM);
 	stream_path(&path, control->work_dir, image, t, "raw");
 	t->log = (struct log){ .size = 0 };
+	place_front(t);
+	t->op_limit = 0;
 	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
 	if (fd < 0)
 		return; /* killed before its first event: an empty stream */
 	long end = SYS3(__NR_lseek, fd, 0, 2 /* SEEK_END */);
-	file_close(fd);
 	t->log.size = end > 0 ? (uint64_t)end : 0;
+	struct entry last = { 0 };
+	if (end >= (long)sizeof last)
+		file_read(fd, &last, sizeof last, t->log.size - sizeof last);
+	file_close(fd);
+	/* not an event: how many ops the thread had finished */
+	if (last.kind == ENTRY_LAST && last.size == sizeof last) {
+		t->op_limit = (uint64_t)last.result;
+		t->log.size -= sizeof last;
+	}
 	if (t->log.size)
 		map_window(t, 0);
 }

@@ -32,13 +32,32 @@ void replay_show(uint64_t place, unsigned which, const void *p, size_t n)
 _Noreturn void replay_ended(struct thread *t)
 {
 	/* A vfork child that was killed: its parent goes on. */
-	if (t->vfork_depth || process.image != control->root_image)
+	if (t->vfork_depth)
+		for (;;)
+			SYS1(__NR_exit_group, 0);
+	thread_park(t);
+}
+
+static void add_thread(struct text *out, const struct thread *t)
+{
+	text_add(out, "heddle:   thread %u: after event %u and op %u", (unsigned long)t->slot, t->log.events, t->front->clock);
+	if (t->waits_for)
+		text_add(out, ", waits for thread %u", (unsigned long)STAMP_SLOT(t->waits_for));
+	text_add(out, "\n");
+}
+
+_Noreturn void replay_all_ended(struct thread *t)
+{
+	(void)t;
+	if (image_number != control->root_image)
 		for (;;)
 			SYS1(__NR_exit_group, 0);
 	if (control->root_status != ~0u && (control->root_status & 0x7f))
 		die_by_signal((int)(control->root_status & 0x7f));
-	TEXT(message, 1024);
-	text_add(&message, "the recording ends here: thread %u after event %u\n", (unsigned long)t->slot,
-		 t->log.events);
+	TEXT(message, 4096);
+	text_add(&message, "the recording ends here\n");
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot)->state == THREAD_PARKED)
+			add_thread(&message, thread_of(slot));
 	stop_tree(STOP_ENDED, TEXT_OF(message));
 }

@@ -16,6 +16,7 @@
 #include "loader/arch/regs.h"
 #include "runtime/base/base.h"
 #include "runtime/memory/map.h"
+#include "runtime/sync/sync.h"
 #include "runtime/syscalls/describe.h"
 #include "trace/format.h"
 
@@ -58,33 +59,46 @@ struct thread {
 	uint64_t resume;  /* where entry.S continues in the stub */
 	uint32_t held;	  /* a held signal may be delivered now; entry.S looks at it */
 	uint32_t held_count;
+	struct front *front;	 /* in the ring's header, so that its count of ops survives a kill; entry.S */
+	struct process *process; /* the process's; a vfork child's own copy */
 	struct held_signal held_signals[8];
 	uint64_t mask;		/* the program's signal mask */
 	uint64_t wait_mask;	/* what replaces it during ppoll, sigsuspend, ... */
 	bool waiting;		/* wait_mask counts */
 	struct alt_stack alt;	/* the program's; the kernel has ours */
-	uint64_t last_event_us; /* for signals that come at no event */
 	uint32_t slot;
 	uint32_t vfork_depth; /* > 0: a vfork child runs here */
 	struct log log;
-	uint64_t ticket;  /* counter at this thread's last exit from a call */
-	uint8_t *scratch; /* for outputs too large for the ring */
+	uint64_t ticket;    /* counter at this thread's last exit from a call */
+	uint64_t dropped_ticket; /* 1 + the ticket of a call that a signal interrupted; 0: none */
+	uint8_t *scratch;   /* for outputs too large for the ring */
 	uint64_t scratch_size;
-	int timer; /* wakes a thread that reaches no event; -1: none yet */
-	uint32_t timer_pid;
+	int timer;	    /* wakes a thread that reaches no event; -1: none yet */
+	uint32_t state;	    /* enum thread_state */
+	uint32_t real_tid;  /* the kernel's id; front->tid is the recorded one */
+	uint32_t reserved;  /* 1 + slot that this thread has reserved for the next it creates */
+	uint32_t claimed;   /* somebody may still join it */
+	uint64_t tls;	    /* what clone was given */
+	uint64_t end_stamp; /* its last op, for who joins it */
+	uint64_t known[16]; /* stamps this thread is known to follow, at most one a slot */
+	uint32_t known_next; /* which to forget next */
+	uint64_t op_limit;  /* replay: ops that were finished in the recording */
+	uint64_t waits_for;  /* replay: the stamp it waits for, 0: none */
+	uint64_t chaos;	    /* state of its random numbers */
 };
 
-/* What fork copies and vfork must give back: see special_clone(). */
+enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_PARKED, THREAD_ENDED };
+
+/* What belongs to the process and not to its memory: a vfork child has a copy (thread.process). */
 struct process {
-	uint32_t image;
-	uint32_t pid; /* of the recording */
 	struct kernel_action actions[SIGNALS + 1];
 	uint8_t shown[1024]; /* per descriptor: 0, 1 original stdout, 2 original stderr */
 };
 
 extern struct control *control; /* 0 until the loader has mapped it */
 extern struct process process;
-extern struct thread main_thread;
+extern uint32_t image_number; /* p<N> */
+extern uint32_t process_id;   /* of the recording */
 extern uint64_t tickets; /* one counter for all system calls of the process */
 extern bool one_thread;	 /* the process has never had another */
 extern uint64_t page_size;
@@ -196,6 +210,8 @@ long user_strlen(const char *s, size_t max);
 
 /* The stream has ended: never returns. */
 _Noreturn void replay_ended(struct thread *t);
+/* All threads have come to the end of theirs. */
+_Noreturn void replay_all_ended(struct thread *t);
 /* Shows [p, p+n) as the write with that place among all. */
 void replay_show(uint64_t place, unsigned which, const void *p, size_t n);
 
@@ -224,10 +240,71 @@ void signals_update_held(struct thread *t);
 /* What the kernel may block when the program wants `mask`. */
 uint64_t signals_kernel_mask(uint64_t mask);
 _Noreturn void die_by_signal(int sig);
+void signals_thread_start(struct thread *t); /* on a new thread: stack for handlers, mask */
+/* Does a rest of the runtime's own: the kernel's mask is the program's again. */
+void signals_set_mask(struct thread *t);
+extern const uint64_t signals_never, signals_of_faults;
+void signals_install(struct process *p, int sig);
+struct alt_stack signals_our_stack(const struct thread *t);
 
 /* ---- thread.c -------------------------------------------------------------------- */
 
-void thread_prepare_stacks(struct thread *t);
+/* Per slot, in MAP_RUNTIME_STACKS: stack for calls, stack for signal handlers, struct thread. Known to entry.S. */
+#define THREAD_STACK_AT	 0x10000
+#define THREAD_STACK_END 0x70000
+#define THREAD_SIGNAL_AT 0x80000
+#define THREAD_SIGNAL_END 0xc0000
+#define THREAD_STRUCT_AT 0xc0000
+
+static inline struct thread *thread_of(uint32_t slot)
+{
+	return (struct thread *)(MAP_RUNTIME_STACKS + slot * MAP_RUNTIME_STACK_ROOM + THREAD_STRUCT_AT);
+}
+/* Whose stack of ours are we on? */
+static inline struct thread *thread_here(void)
+{
+	uint64_t at = (uint64_t)__builtin_frame_address(0) - MAP_RUNTIME_STACKS;
+	return thread_of((uint32_t)(at / MAP_RUNTIME_STACK_ROOM));
+}
+/* Maps stacks and struct of a slot; the struct is empty the first time, else as its last user left it. */
+struct thread *thread_prepare(uint32_t slot);
+void thread_clone(struct call *c);	 /* clone with CLONE_THREAD, both directions */
+void thread_exit(struct call *c);	 /* exit of one thread of several */
+_Noreturn void thread_child(struct thread *t); /* first function of a new thread, from entry.S */
+void thread_before_fork(void);
+void thread_after_fork(void); /* in parent and child */
+void thread_forked(struct thread *t);	 /* in the child of a fork: all others are gone */
+/* Replay: this thread has nothing more to do; sleeps until the process ends. */
+_Noreturn void thread_park(struct thread *t);
+/* Replay: waits until every other thread is parked or ended. */
+void thread_wait_for_others(struct thread *t);
+void thread_fill_entries(void); /* the table for libheddle.so */
+uint32_t thread_highest(void); /* slots ever used */
+bool thread_is_last(void);
+/* Replay: are all threads parked, but for `waiting` that wait? */
+bool thread_all_idle(uint32_t waiting);
+/* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
+void thread_remember_tls(struct thread *t);
+void thread_forget_tls(struct thread *t);
+void chaos_perturb(struct thread *t);
+
+/* ---- syscalls/tickets.c: the order of system calls among threads -------------------- */
+
+/* Record: on entry of a call. */
+uint64_t ticket_take(void);
+/* Replay: the call with this ticket begins; at its end all tickets below `now` must have begun. */
+void ticket_enter(uint64_t ticket);
+void ticket_leave(struct thread *t, uint64_t now);
+/* Replay: the first thread is created: tickets count from here. */
+void ticket_start(uint64_t ticket);
+
+/* Spin, then yield, then sleep: for replay's waits. `round` counts them. */
+void wait_a_little(unsigned *round, uint32_t *word, uint32_t value);
+
+/* ---- space.c: the address space is one object that threads use in turn ------------- */
+void space_enter(struct thread *t);
+void space_leave(struct thread *t);
+void space_forked(void);
 
 /* ---- memory/ ---------------------------------------------------------------------- */
 
@@ -259,13 +336,13 @@ uint64_t checksum_memory(struct thread *t);
 
 /* ---- stdout and stderr: shown.c ------------------------------------------------------ */
 
-unsigned shown_class(uint64_t fd);
-void shown_set(uint64_t fd, unsigned class);
+unsigned shown_class(const struct process *p, uint64_t fd);
+void shown_set(struct process *p, uint64_t fd, unsigned class);
 /* Makes the write for real; its place among all that are shown, or NOT_SHOWN if nothing was written. */
 #define NOT_SHOWN (~0ull)
 uint64_t shown_write(struct call *c);
 /* Writes "fd:class,..." for exec; descriptors that close on exec are left out. */
-void shown_list(struct text *out);
-void shown_parse(const char *list);
+void shown_list(const struct process *p, struct text *out);
+void shown_parse(struct process *p, const char *list);
 
 #endif

@@ -10,29 +10,29 @@
 #include <linux/poll.h>
 #include <linux/stat.h>
 
-unsigned shown_class(uint64_t fd)
+unsigned shown_class(const struct process *p, uint64_t fd)
 {
-	return fd < COUNT(process.shown) ? process.shown[fd] : 0;
+	return fd < COUNT(p->shown) ? p->shown[fd] : 0;
 }
 
-void shown_set(uint64_t fd, unsigned class)
+void shown_set(struct process *p, uint64_t fd, unsigned class)
 {
-	if (fd < COUNT(process.shown))
-		process.shown[fd] = (uint8_t) class;
+	if (fd < COUNT(p->shown))
+		p->shown[fd] = (uint8_t) class;
 }
 
-void shown_list(struct text *out)
+void shown_list(const struct process *p, struct text *out)
 {
 	const char *comma = "";
-	for (unsigned long fd = 0; fd < COUNT(process.shown); fd++) {
-		if (!process.shown[fd] || SYS2(__NR_fcntl, fd, F_GETFD) != 0)
+	for (unsigned long fd = 0; fd < COUNT(p->shown); fd++) {
+		if (!p->shown[fd] || SYS2(__NR_fcntl, fd, F_GETFD) != 0)
 			continue;
-		text_add(out, "%s%u:%u", comma, fd, (unsigned long)process.shown[fd]);
+		text_add(out, "%s%u:%u", comma, fd, (unsigned long)p->shown[fd]);
 		comma = ",";
 	}
 }
 
-void shown_parse(const char *list)
+void shown_parse(struct process *p, const char *list)
 {
 	while (*list) {
 		uint64_t fd = parse_number(&list);
@@ -41,7 +41,7 @@ void shown_parse(const char *list)
 		list++;
 		uint64_t class = parse_number(&list);
 		if (class != FD_CLOSE)
-			shown_set(fd, (unsigned)class);
+			shown_set(p, fd, (unsigned)class);
 		if (*list == ',')
 			list++;
 	}
@@ -50,7 +50,7 @@ void shown_parse(const char *list)
 /* ---- the order of writes ------------------------------------------------------ */
 
 /*
- * Several processes may write to the same pipe at once, and the order in which
+ * Several processes or threads may write to the same pipe at once, and the order in which
  * the bytes arrive is part of the recording. So {write; take a place} is done
  * under one lock of the whole tree, but only when the write cannot block: the
  * reader may be waiting for another process first. A write that may block (more
@@ -58,7 +58,7 @@ void shown_parse(const char *list)
  */
 static void lock(void)
 {
-	uint32_t me = (uint32_t)SYS0(__NR_getpid); /* not process.pid: a vfork child is another */
+	uint32_t me = (uint32_t)SYS0(__NR_getpid); /* not process_id: a vfork child is another */
 	for (;;) {
 		uint32_t owner = 0;
 		if (__atomic_compare_exchange_n(&control->show_lock, &owner, me, false, __ATOMIC_ACQUIRE,
@@ -104,7 +104,7 @@ static uint64_t take_place(const struct call *c)
 
 uint64_t shown_write(struct call *c)
 {
-	bool alone = __atomic_load_n(&control->processes, __ATOMIC_RELAXED) == 1;
+	bool alone = one_thread && __atomic_load_n(&control->processes, __ATOMIC_RELAXED) == 1;
 	if (alone || !cannot_block(c)) {
 		call_kernel(c);
 		return take_place(c);

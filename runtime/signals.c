@@ -38,13 +38,14 @@
 #define HOLD_MS	   50
 #define SIGSYS_BIT SIGNAL_BIT(SIGSYS)
 #define NEVER	   (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
+#define fault_signals signals_of_faults
 #define SS_ONSTACK 1
 #define SS_DISABLE 2
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
 #endif
 
-static const uint64_t fault_signals = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) |
+const uint64_t signals_of_faults = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) |
 				      SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP);
 /* Default action: nothing, or stop. Every other default ends the process. */
 static const uint64_t harmless = SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGCONT) |
@@ -55,9 +56,9 @@ static void on_sigsys(int sig, siginfo_t *info, void *uc);
 
 /* ---- the kernel's side ------------------------------------------------------------ */
 
-static struct alt_stack our_stack(const struct thread *t)
+struct alt_stack signals_our_stack(const struct thread *t)
 {
-	return (struct alt_stack){ .sp = MAP_RUNTIME_STACKS + t->slot * 0x100000 + 0x80000, .size = 0x40000 };
+	return (struct alt_stack){ .sp = (uint64_t)t - THREAD_STRUCT_AT + THREAD_SIGNAL_AT, .size = THREAD_SIGNAL_END - THREAD_SIGNAL_AT };
 }
 
 static void set_kernel_action(int sig, const struct kernel_action *action)
@@ -73,9 +74,9 @@ static bool is_fatal_default(int sig)
 }
 
 /* What the kernel shall do for the program's wish. */
-static void install(int sig)
+void signals_install(struct process *p, int sig)
 {
-	const struct kernel_action *wish = &process.actions[sig];
+	const struct kernel_action *wish = &p->actions[sig];
 	struct kernel_action ours = { .handler = (uint64_t)on_signal,
 				      .restorer = (uint64_t)gate_restorer,
 				      .mask = ~0ull,
@@ -111,7 +112,7 @@ static void set_kernel_mask(uint64_t mask)
 /* Faults must find us from the beginning: the trace's disk may be full. */
 void signals_early(void)
 {
-	struct alt_stack stack = our_stack(&main_thread);
+	struct alt_stack stack = signals_our_stack(thread_here());
 	SYS2(__NR_sigaltstack, &stack, 0);
 	set_kernel_action(SIGBUS, &(struct kernel_action){ .handler = (uint64_t)on_signal,
 							   .restorer = (uint64_t)gate_restorer,
@@ -121,7 +122,7 @@ void signals_early(void)
 
 void signals_start(const struct start_info *info)
 {
-	struct thread *t = &main_thread;
+	struct thread *t = thread_here();
 	struct kernel_action sys = { .handler = (uint64_t)on_sigsys,
 				     .restorer = (uint64_t)gate_restorer,
 				     .mask = ~0ull,
@@ -132,12 +133,24 @@ void signals_start(const struct start_info *info)
 	t->timer = -1;
 	for (int sig = 1; sig <= SIGNALS; sig++) {
 		bool ignored = info->ignored & SIGNAL_BIT(sig);
-		process.actions[sig] = (struct kernel_action){ .handler = ignored };
+		t->process->actions[sig] = (struct kernel_action){ .handler = ignored };
 		/* the others are as the kernel has them after exec */
 		if (replaying || (!ignored && is_fatal_default(sig)) || (fault_signals & SIGNAL_BIT(sig)))
-			install(sig);
+			signals_install(t->process, sig);
 	}
 	set_kernel_mask(t->mask);
+}
+
+void signals_set_mask(struct thread *t)
+{
+	set_kernel_mask(t->held_count ? ~0ull : t->mask);
+}
+
+void signals_thread_start(struct thread *t)
+{
+	struct alt_stack stack = signals_our_stack(t);
+	SYS2(__NR_sigaltstack, &stack, 0);
+	signals_set_mask(t);
 }
 
 /*
@@ -156,12 +169,12 @@ void signals_after_fork(struct thread *t, bool child)
 		t->held = 0;
 		t->timer = -1; /* timers are not inherited */
 	}
-	set_kernel_mask(t->held_count ? ~0ull : t->mask);
+	signals_set_mask(t);
 }
 
 _Noreturn void die_by_signal(int sig)
 {
-	log_done(&main_thread);
+	log_done(thread_here());
 	struct kernel_action plain = { .handler = 0 };
 	uint64_t only = ~SIGNAL_BIT(sig);
 	if (sig != SIGKILL && sig != SIGSTOP)
@@ -265,9 +278,9 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 	t->mask &= ~NEVER;
 	t->waiting = false;
 	if (a->flags & SA_RESETHAND) {
-		process.actions[sig].handler = 0;
-		process.actions[sig].flags &= ~(uint64_t)SA_SIGINFO;
-		install(sig);
+		t->process->actions[sig].handler = 0;
+		t->process->actions[sig].flags &= ~(uint64_t)SA_SIGINFO;
+		signals_install(t->process, sig);
 	}
 	return saved;
 }
@@ -280,7 +293,7 @@ static uint64_t restorer_of(const struct kernel_action *a)
 /* Begins the program's handler with the program's registers as they are in t->regs. */
 static _Noreturn void begin_handler(struct thread *t, int sig, const void *info)
 {
-	struct kernel_action a = process.actions[sig];
+	struct kernel_action a = t->process->actions[sig];
 	uint64_t saved = enter_masks(t, sig, &a);
 	struct handler_frame f;
 	if (!frame_build(&f, frame_stack(t, &a, t->regs.sp), &t->regs, info, saved, &t->alt, 0, restorer_of(&a)))
@@ -294,8 +307,19 @@ static _Noreturn void begin_handler(struct thread *t, int sig, const void *info)
 
 static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, const void *info)
 {
-	struct block b = { .kind = BLOCK_OUT, .len = 128 };
-	log_simple(t, ENTRY_SIGNAL, (unsigned)sig, flags, us, &b, info);
+	struct {
+		struct entry e;
+		uint64_t args[2];
+		struct block b;
+		uint8_t info[128];
+	} *all = log_reserve(t, sizeof *all);
+	all->e = (struct entry){ .size = sizeof *all, .nr = (uint16_t)sig, .kind = ENTRY_SIGNAL, .flags = (uint8_t)(flags | 2), .result = us };
+	all->args[0] = t->front->clock;
+	all->args[1] = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0;
+	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
+	memcpy(all->info, info, sizeof all->info);
+	t->dropped_ticket = 0;
+	log_commit(t, sizeof *all);
 }
 
 static void record_deliver(struct thread *t, bool before)
@@ -308,7 +332,7 @@ static void record_deliver(struct thread *t, bool before)
 			break;
 		struct held_signal h;
 		take_held(t, i, &h);
-		const struct kernel_action *a = &process.actions[h.sig];
+		const struct kernel_action *a = &t->process->actions[h.sig];
 		unsigned flags = before ? SIGNAL_BEFORE : 0;
 		if (a->handler > 1) {
 			log_signal(t, h.sig, flags, 0, h.info);
@@ -330,6 +354,9 @@ static void replay_deliver(struct thread *t, bool before)
 	const struct entry *e = log_peek(t);
 	if (!e || e->kind != ENTRY_SIGNAL)
 		return;
+	const uint64_t *args = (const uint64_t *)(e + 1);
+	if (args[0] != t->front->clock && !(e->flags & SIGNAL_INEXACT))
+		return; /* it comes after an op that is not yet done */
 	if (e->flags & SIGNAL_INEXACT) {
 		if (!before) {
 			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */
@@ -348,8 +375,10 @@ static void replay_deliver(struct thread *t, bool before)
 		cannot("the trace has a damaged signal entry at event %u", t->log.events);
 	memcpy(info, block_data(b), sizeof info);
 	bool fatal = e->flags & SIGNAL_FATAL;
-	if (!fatal && process.actions[sig].handler <= 1)
+	if (!fatal && t->process->actions[sig].handler <= 1)
 		diverged(t, e, "the program has no handler for this signal");
+	if (args[1] && !one_thread)
+		ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
 	log_take(t);
 	if (fatal)
 		die_by_signal(sig);
@@ -386,7 +415,7 @@ static void check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc)
 {
 	const struct entry *e = log_peek(t);
 	if (!e &&
-	    (control->root_status == ~0u || process.image != control->root_image || (control->root_status & 0x7f)))
+	    (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
 		return; /* killed while it handled this */
 	t->regs.pc = pc;
 	TEXT(now, 128);
@@ -399,7 +428,7 @@ static void check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc)
 
 static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 {
-	struct kernel_action a = process.actions[sig];
+	struct kernel_action a = t->process->actions[sig];
 	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
 	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
 	if (replaying)
@@ -458,7 +487,7 @@ static void own_fault(int sig, siginfo_t *info, uint64_t pc)
 	if (sig == SIGBUS && addr >= MAP_STREAMS_BASE && addr < MAP_STREAMS_END)
 		cannot("the trace's disk is full: recording stops here, up to event %u of this thread\n"
 		       "heddle: what was recorded can be replayed. Record with -o DIR on a larger disk",
-		       main_thread.log.events);
+		       thread_here()->log.events);
 	cannot("BUG: signal %d inside Heddle at pc %x, address %x\nheddle: please report this with the trace directory",
 	       (long)sig, pc, addr);
 }
@@ -472,7 +501,7 @@ static bool in_runtime(uint64_t pc)
 
 static void on_signal(int sig, siginfo_t *info, void *uc)
 {
-	struct thread *t = &main_thread;
+	struct thread *t = thread_here();
 	uint64_t pc = context_pc(uc);
 	bool fault = (fault_signals & SIGNAL_BIT(sig)) && info->si_code > 0;
 	if (!fault) {
@@ -486,8 +515,10 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 		context_set_pc(uc, (uint64_t)user_fault);
 	else if (in_runtime(pc) && !patch_is_stub(pc))
 		own_fault(sig, info, pc);
-	else if (sig == SIGSEGV && context_is_counter(uc))
+	else if (sig == SIGSEGV && info->si_code == SI_KERNEL && context_is_counter(uc)) /* si_code: or pc may not be readable */
 		give_counter(t, uc);
+	else if (sig == SIGILL && patch_continue(pc) != pc)
+		context_set_pc(uc, patch_continue(pc));
 	else
 		give_fault(t, sig, info, uc);
 }
@@ -518,16 +549,16 @@ static void on_timer(struct thread *t, void *uc)
 		struct held_signal h;
 		take_held(t, i, &h);
 		sig = h.sig;
-		fatal = process.actions[sig].handler == 0;
+		fatal = t->process->actions[sig].handler == 0;
 		memcpy(info, h.info, sizeof info);
-		if (process.actions[sig].handler == 1)
+		if (t->process->actions[sig].handler == 1)
 			return;
 		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info);
 		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	}
 	if (fatal)
 		die_by_signal(sig);
-	struct kernel_action a = process.actions[sig];
+	struct kernel_action a = t->process->actions[sig];
 	struct regs r;
 	struct handler_frame f;
 	context_regs(uc, &r);
@@ -543,180 +574,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *uc)
 {
 	(void)sig;
 	if (info->si_code == SI_TIMER)
-		on_timer(&main_thread, uc);
+		on_timer(thread_here(), uc);
 	else if (info->si_code == 1 /* SYS_SECCOMP */)
 		patch_site(uc);
 	/* A SIGSYS from elsewhere is not passed on: doc/nondeterminism.md */
-}
-
-/* ---- the program's calls --------------------------------------------------------------------------- */
-
-void special_rt_sigaction(struct call *c);
-void special_rt_sigprocmask(struct call *c);
-void special_rt_sigreturn(struct call *c);
-void special_sigaltstack(struct call *c);
-void special_rt_sigsuspend(struct call *c);
-void special_pause(struct call *c);
-
-/*
- * These calls are worked out here, the same way in both modes: the kernel is
- * told only when recording. Outputs are logged as if the kernel had made them,
- * so that dump shows them and replay checks them.
- */
-static void virtual_call(struct call *c, long result, uint64_t to, const void *data, uint32_t n)
-{
-	if (replaying) {
-		call_replay(c);
-		if (c->result != result)
-			diverged_call(c, c->entry, "the result differs");
-		return;
-	}
-	call_begin(c);
-	if (!result && to && n) {
-		call_block(c, BLOCK_OUT, 0, to, n, data);
-		if (user_copy((void *)to, data, n))
-			result = -EFAULT;
-	}
-	c->result = result;
-	call_end(c);
-}
-
-void special_rt_sigaction(struct call *c)
-{
-	uint64_t sig = c->args[0];
-	struct kernel_action old = { 0 }, new = { 0 };
-	long r = 0;
-	if (sig < 1 || sig > SIGNALS || c->args[3] != 8)
-		r = -EINVAL;
-	else if (c->args[1] && user_copy(&new, (void *)c->args[1], sizeof new))
-		r = -EFAULT;
-	else if (c->args[1] && (sig == SIGKILL || sig == SIGSTOP))
-		r = -EINVAL;
-	else
-		old = process.actions[sig];
-	if (!r && c->args[1]) {
-		process.actions[sig] = new;
-		process.actions[sig].mask &= ~NEVER;
-		install((int)sig);
-	}
-	virtual_call(c, r, c->args[2], &old, sizeof old);
-}
-
-void special_rt_sigprocmask(struct call *c)
-{
-	struct thread *t = c->t;
-	uint64_t old = t->mask, set = 0, how = c->args[0];
-	long r = 0;
-	if (c->args[3] != 8)
-		r = -EINVAL;
-	else if (c->args[1] && user_copy(&set, (void *)c->args[1], 8))
-		r = -EFAULT;
-	else if (c->args[1]) {
-		if (how == SIG_BLOCK)
-			t->mask = old | set;
-		else if (how == SIG_UNBLOCK)
-			t->mask = old & ~set;
-		else if (how == SIG_SETMASK)
-			t->mask = set;
-		else
-			r = -EINVAL;
-		t->mask &= ~NEVER;
-	}
-	virtual_call(c, r, c->args[2], &old, 8);
-	if (!replaying && t->mask != old) {
-		signals_update_held(t);
-		/* a signal that this lets in is held and delivered after this call */
-		if (!t->held)
-			set_kernel_mask(t->mask);
-	}
-}
-
-void special_sigaltstack(struct call *c)
-{
-	struct thread *t = c->t;
-	struct alt_stack old = t->alt, new;
-	bool on = t->regs.sp > old.sp && t->regs.sp <= old.sp + old.size && !(old.flags & SS_DISABLE);
-	long r = 0;
-	if (c->args[0]) {
-		if (user_copy(&new, (void *)c->args[0], sizeof new))
-			r = -EFAULT;
-		else if (on)
-			r = -EPERM;
-		else if (new.flags & ~(SS_DISABLE | SS_ONSTACK | 0x80000000u))
-			r = -EINVAL;
-		else if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
-			r = -ENOMEM;
-		else
-			t->alt = new.flags &SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
-							 (struct alt_stack){ .sp = new.sp, .size = new.size };
-	}
-	old.flags = old.flags & SS_DISABLE ? SS_DISABLE : on ? SS_ONSTACK : 0;
-	virtual_call(c, r, c->args[1], &old, sizeof old);
-}
-
-void special_rt_sigreturn(struct call *c)
-{
-	static uint8_t room[FRAME_ROOM];
-	struct thread *t = c->t;
-	struct alt_stack kernel_alt = our_stack(t);
-	uint64_t mask;
-	struct alt_stack alt;
-	if (replaying) {
-		call_replay(c);
-	} else {
-		call_begin(c);
-		c->result = 0;
-		call_end(c);
-	}
-	/* looked at first: the kernel's mask depends on whether a signal is held */
-	if (user_copy(room, (void *)t->regs.sp, 1))
-		die_by_signal(SIGSEGV);
-	void *frame = frame_return(room, t->regs.sp, &mask, &alt, 0, &kernel_alt);
-	if (!frame)
-		die_by_signal(SIGSEGV);
-	t->mask = mask & ~NEVER;
-	t->alt = alt.flags & SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
-					  (struct alt_stack){ .sp = alt.sp, .size = alt.size };
-	signals_update_held(t);
-	uint64_t kernel_mask = signals_kernel_mask(t->held_count ? ~0ull : t->mask);
-	frame = frame_return(room, t->regs.sp, &mask, &alt, kernel_mask, &kernel_alt);
-	gate_sigreturn(frame);
-}
-
-void special_rt_sigsuspend(struct call *c)
-{
-	struct thread *t = c->t;
-	uint64_t mask;
-	if (replaying) {
-		call_replay(c);
-		if (!user_copy(&mask, (void *)c->args[0], 8)) {
-			t->wait_mask = mask & ~NEVER;
-			t->waiting = true;
-		}
-		return;
-	}
-	if (user_copy(&mask, (void *)c->args[0], 8)) {
-		call_answer(c, -EFAULT);
-		return;
-	}
-	t->wait_mask = mask & ~NEVER;
-	t->waiting = true;
-	signals_update_held(t);
-	mask = signals_kernel_mask(mask);
-	c->real[0] = (uint64_t)&mask;
-	call_begin(c);
-	call_kernel(c);
-	if (c->restart) {
-		/* held just before: it counts as having interrupted the wait */
-		c->restart = false;
-		c->result = -EINTR;
-	}
-	call_end(c);
-}
-
-void special_pause(struct call *c)
-{
-	call_run(c);
-	if (c->restart)
-		c->restart = false, c->result = -EINTR;
 }

@@ -120,6 +120,11 @@ class Trial:
         if os.geteuid() != 0:
             raise Skip('needs root')
 
+    def need_option(self, verb, option):
+        """Leave out what this heddle cannot do yet."""
+        if option.encode() not in self.run([self.heddle, verb, '--help']).out:
+            raise Skip(f'heddle {verb} has no {option}')
+
     def count(self, test, soak):
         """How often: the test's number, or soak's."""
         return soak if self.settings.level == 'soak' else test

@@ -50,8 +50,16 @@ def run_line(source):
     return {key: value for key, _, value in words}
 
 
-def program_cases(folder, source, both_ways):
-    """A C or C++ program: run, record, replay; with both_ways also with every call trapping."""
+# How the programs of a folder are recorded besides the usual way: a name and options for `heddle record`.
+VARIANTS = {
+    'syscalls': [('no-patch', ['--no-patch'])],
+    'threads': [('chaos 1', ['--chaos=1']), ('chaos 2', ['--chaos=2'])],
+}
+SOAK_VARIANTS = {'threads': [(f'chaos {n}', [f'--chaos={n}']) for n in range(3, 11)] + [('no-patch', ['--no-patch'])]}
+
+
+def program_cases(folder, source, level):
+    """A C or C++ program: run, record, replay; once more for every variant of its folder."""
     name = os.path.splitext(os.path.basename(source))[0]
     keys = run_line(source)
     status = -int(keys['signal']) if 'signal' in keys else int(keys.get('status', 0))
@@ -59,6 +67,8 @@ def program_cases(folder, source, both_ways):
     def function(trial, options):
         if 'root' in keys:
             trial.need_root()
+        for option in options:
+            trial.need_option('record', option.partition('=')[0])
         flags = shlex.split(keys.get('flags', '')) + (['-static'] if 'static' in keys else [])
         program = trial.compile(source, flags)
         if 'no-checksum' in keys:
@@ -69,7 +79,8 @@ def program_cases(folder, source, both_ways):
                         timeout=int(keys.get('timeout', 60)), plain='no-plain' not in keys,
                         options=[*options, *shlex.split(keys.get('options', ''))])
 
-    for variant, options in (('', []), ('no-patch', ['--no-patch']))[:2 if both_ways else 1]:
+    more = VARIANTS.get(folder, []) + (SOAK_VARIANTS.get(folder, []) if level == 'soak' else [])
+    for variant, options in [('', []), *more]:
         yield Case(folder, name, lambda trial, options=options: function(trial, options), variant=variant,
                    quick='check' in keys and not variant, known_failure=keys.get('known-failure'))
 
@@ -97,7 +108,7 @@ def module_cases(folder, path, soak):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for name, function in inspect.getmembers(module, inspect.isfunction):
-        if not name.startswith('case_'):
+        if not name.startswith('case_') or (getattr(function, 'only_soak', False) and not soak):
             continue
         batches = getattr(function, 'batches', 1) if soak else 1
         for batch in range(batches):
@@ -114,7 +125,7 @@ def find_cases(level):
             if folder == 'unit' and path.endswith('_test.c'):
                 cases += unit_cases(path)
             elif folder != 'unit' and path.endswith(('.c', '.cpp')):
-                cases += program_cases(folder, path, folder == 'syscalls')
+                cases += program_cases(folder, path, level)
             elif path.endswith('.py'):
                 cases += module_cases(folder, path, level == 'soak')
     if level == 'check':

@@ -47,11 +47,12 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 		return "no such signal";
 	if (!signal && e->flags & SIGNAL_FLAGS)
 		return "a signal's flags, but not a signal";
-	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_MORE)
+	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_START && e->kind != ENTRY_MORE)
 		return "continued, but not a system call";
 	if ((e->kind == ENTRY_MORE) != state->continued)
 		return state->continued ? "the rest of the entry before is missing" : "it continues nothing";
-	if ((e->kind == ENTRY_START) != (state->first_slot && !state->begun))
+	/* a forked image begins in the slot of the thread that forked */
+	if (e->kind == ENTRY_START ? state->begun : state->first_slot && !state->begun && e->kind != ENTRY_THREAD)
 		return e->kind == ENTRY_START ? "a second start" : "the stream does not begin with ENTRY_START";
 	if (e->kind == ENTRY_VFORK_END && !state->vforks)
 		return "end of a vfork that did not begin";

@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 1 /* raised with every change of anything in this file */
+#define TRACE_VERSION 2 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -56,7 +56,8 @@ enum entry_kind {
 	ENTRY_SYSCALL,	 /* a system call that returned, or never returns (exit, exec) */
 	ENTRY_SIGNAL,	 /* the program's handler, or a fatal default action, began here;
 			      nr is the signal, result the number of microseconds since the
-			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo */
+			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo; arguments: this
+			      thread's op count, and 1 + the ticket of a call it interrupted (0: none) */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
 			      result the faulting address, one argument: the pc */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
@@ -64,6 +65,10 @@ enum entry_kind {
 	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */
 	ENTRY_MORE,	 /* further BLOCK_OUT pieces of the entry before, which is ENTRY_CONTINUED */
 	ENTRY_COUNTER,	 /* the program read the cycle counter; result is its value, arg 0 the pc */
+	ENTRY_EDGE,	   /* arguments: op of this thread, stamp (slot << 48 | op) that came before it */
+	ENTRY_SYNC,	   /* an op with an outcome other than 0: result; argument: op of this thread */
+	ENTRY_LAST,	   /* put at the end by heddle: result is the number of ops that the thread had finished */
+	ENTRY_THREAD,	   /* a thread begins in this slot; result is its id, argument: its pthread_self or tls */
 	ENTRY_KINDS
 };
 
@@ -72,7 +77,7 @@ enum entry_kind {
 #define SIGNAL_BEFORE	  0x10	      /* ENTRY_SIGNAL: before the next call, which then runs (again) */
 #define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
-#define ENTRY_CONTINUED	  0x80	      /* ENTRY_SYSCALL, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
+#define ENTRY_CONTINUED	  0x80	      /* ENTRY_SYSCALL, ENTRY_START, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
 
 /*
  * OFFSET SIZE MEANING
@@ -120,7 +125,7 @@ struct start_info {
 				      strings are absent then */
 };
 /* BLOCK_STRING.arg in ENTRY_START, in this order: one each, then argc, then envc of them */
-enum start_string { START_PATH = 1, START_CWD, START_PLATFORM, START_ARG, START_ENV };
+enum start_string { START_PATH = 1, START_CWD, START_PLATFORM, START_PRELOAD, START_ARG, START_ENV };
 /* BLOCK_FILE.arg in ENTRY_START */
 enum start_file { START_PROGRAM = 1, START_INTERPRETER };
 
@@ -143,6 +148,8 @@ struct ring_header {
 	uint64_t tail;	  /* bytes that are safe in .log; only heddle stores it (release) */
 	uint32_t waiting; /* futex: 1 while the thread waits for room */
 	uint32_t done;	  /* the thread has ended; nothing more will be written */
+	uint32_t zero;
+	uint64_t front[8]; /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished */
 };
 
 /* ---- the packed stream: t<M>.log ----------------------------------------- */
@@ -196,6 +203,7 @@ struct control {
 	uint32_t show_lock;  /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
 	uint32_t patch;	      /* 0: every system call traps (--no-patch) */
+	uint32_t chaos;	      /* > 0: perturb scheduling; the seed */
 	uint32_t checksum;    /* 1: hash writable memory at exit */
 	uint32_t quiet;	      /* replay: do not show output */
 	uint32_t repeat;      /* replay: how often, 0 and 1 mean once */
@@ -203,6 +211,7 @@ struct control {
 	uint32_t root_image;  /* the image whose end is the end of the run; 0 unless one process is replayed alone */
 	uint32_t root_status; /* replay: wait status of the recorded root process, or ~0 if unknown */
 	uint32_t inexact;     /* record: signals delivered at no event */
+	uint32_t shares_memory; /* record: 1: processes share writable memory, whose order is not recorded */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
 	uint32_t processes;		/* record: images that have started */
 	uint32_t stop;			/* enum stop_kind */

@@ -344,9 +344,20 @@ int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int le
 	return 0;
 }
 
+/* How far a thread had come with its synchronisation, which leaves no entries of its own. */
+static int add_last(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
+{
+	struct entry last = { .size = sizeof last, .kind = ENTRY_LAST, .result = (int64_t)ring->header->front[0] };
+
+	if (!last.result)
+		return 0;
+	memcpy(packer->raw, &last, sizeof last);
+	return write_chunk(ring, packer, sizeof last, 1, level, problem);
+}
+
 int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
 {
-	if (trace_ring_pack(ring, packer, level, problem))
+	if (trace_ring_pack(ring, packer, level, problem) || add_last(ring, packer, level, problem))
 		return -1;
 	return unlink(ring->ring_path) ? trace_failed(problem, ring->ring_path, "remove this ring") : 0;
 }

@@ -28,19 +28,33 @@ _Noreturn void run_on_stack(uint64_t stack, void (*function)(void *), void *argu
 _Noreturn void gate_sigreturn(void *frame);
 long gate_vfork(uint64_t flags, uint64_t stack, uint64_t ptid, uint64_t tls, uint64_t ctid, struct thread *t);
 
+/* clone as `args` say, on `stack`; the new thread calls thread_child(t). */
+long gate_thread(const uint64_t args[6], uint64_t stack, struct thread *t);
+long sync_call(long (*f)(struct thread *, uint64_t, uint64_t, uint64_t, uint64_t), uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+struct front *sync_self(void);
+/* On a new thread, before anything else: whatever entry.S needs to find its struct thread. */
+void arch_thread_start(struct thread *t);
+
 /* ---- stub.c ------------------------------------------------------------------- */
 
+#ifdef __x86_64__
+#define STUB_SIZE 128
+#else
 #define STUB_SIZE 64
+#endif
 /* Farthest distance between a site and its stub; 0: any. */
 extern const uint64_t stub_reach;
 /* Writes the stub of the site at `at`. */
 void stub_write(uint8_t *at, uint64_t site);
 /*
- * How to make the site branch to its stub: fills `bytes` to be written at
- * *where; returns their number, or 0 if this site must keep trapping. May
- * extend the stub with instructions that the branch overwrites.
+ * How to make the site, which has just called `nr`, branch to its stub: fills
+ * `bytes` to be written at *where; returns their number, or 0 if this site must
+ * keep trapping. May extend the stub with instructions that the branch overwrites.
  */
-unsigned stub_patch(uint8_t *stub, uint64_t site, uint8_t bytes[16], uint64_t *where);
+unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where);
+/* Where the stub goes on with the instruction after the call, if the patch of the site covers that
+   instruction; else 0. */
+uint64_t stub_tail(const uint8_t *stub, uint64_t site);
 /* Puts below `sp` what the stub takes from there on the way back, for a call that returns on another
    stack, or whose stack somebody used meanwhile. */
 void stub_push_frame(const struct regs *r, uint64_t sp);

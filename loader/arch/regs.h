@@ -12,7 +12,15 @@ struct regs {
 #define REGS_ARG(r, i) ((r)->x[i])
 #define REGS_RESULT(r) ((r)->x[0])
 #define SYSCALL_SIZE   4
+#define CLONE_TLS      3
 #define CLONE_CTID     4 /* which argument of clone points to the child's id */
+/* An ordinary call's arguments, and its return. */
+#define SYNC_CALL_ARG(r, i) ((r)->x[i])
+static inline void regs_returned(struct regs *r, uint64_t result)
+{
+	r->x[0] = result;
+	r->pc = r->x[30];
+}
 #elif defined __x86_64__
 struct regs {
 	/* in the order of the hardware's numbers */
@@ -29,6 +37,15 @@ struct regs {
 		    &(r)->r9))
 #define REGS_RESULT(r) ((r)->rax)
 #define SYSCALL_SIZE   2
+#define CLONE_TLS      4
+#define SYNC_CALL_ARG(r, i) \
+	(*(i == 0 ? &(r)->rdi : i == 1 ? &(r)->rsi : i == 2 ? &(r)->rdx : i == 3 ? &(r)->rcx : &(r)->r8))
+static inline void regs_returned(struct regs *r, uint64_t result)
+{
+	r->rax = result;
+	r->pc = *(uint64_t *)r->sp;
+	r->sp += 8;
+}
 #define CLONE_CTID     3
 #endif
 #endif

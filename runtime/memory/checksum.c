@@ -3,8 +3,10 @@
  *
  * Goes through /proc/self/maps; pages that hold only zeros do not count, so that
  * it makes no difference whether they were ever touched. What lies below the
- * stack pointer is left out.
+ * stack pointer is left out, and so are our stubs, which lie in reach of the
+ * program's code in the order in which threads first came to their sites.
  */
+#include "loader/patch.h"
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
 
@@ -81,7 +83,8 @@ uint64_t checksum_memory(struct thread *t)
 	uint64_t hash = 0;
 	for (char *line = maps, *end; *line && (end = strchr(line, '\n')); line = end + 1) {
 		struct range r;
-		if (parse_range(line, &r) && r.readable && r.writable && !is_ours(r.from, r.to - r.from))
+		if (parse_range(line, &r) && r.readable && r.writable && !is_ours(r.from, r.to - r.from) &&
+		    !patch_is_stub(r.from))
 			hash = hash_range(&r, t->regs.sp, hash);
 	}
 	return hash;

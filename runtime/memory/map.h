@@ -16,10 +16,12 @@
  *   00f8_0000_0000    00ff_fff0_0000    stack of the first thread, growing down
  *   00ff_fff1_0000    00ff_fff2_0000    where the program's signal handlers return to
  *   6000_0000_0000    6000_1000_0000    loader and runtime (with the gate first)
- *   6000_1000_0000    6000_2000_0000    control page, stacks of the runtime
- *   6010_0000_0000    6020_0000_0000    rings and streams, by slot
+ *   6000_1000_0000    6000_1100_0000    control page, table of entries for libheddle.so
+ *   6001_0000_0000    6004_0000_0000    stacks of the runtime, by slot
+ *   6010_0000_0000    6090_0000_0000    rings and streams, by slot
  *   6100_0000_0000    6800_0000_0000    claim tables, by slot
- *   6800_0000_0000    7000_0000_0000    shadow words
+ *   6800_0000_0000    6e00_0000_0000    shadow words
+ *   6e00_0000_0000    7000_0000_0000    buffers for large system calls
  *
  * Stub pools must be in branch range of the code they serve (128 MiB on
  * aarch64). The last 64 KiB of every 64 MiB block of program memory are kept
@@ -52,13 +54,20 @@
 #define MAP_LOADER_BASE	   0x600000000000ul /* also in loader/loader.lds */
 #define MAP_LOADER_END	   0x600010000000ul
 #define MAP_CONTROL_BASE   0x600010000000ul
-#define MAP_RUNTIME_STACKS 0x600011000000ul
+#define MAP_ENTRIES	   0x600010100000ul
+#define MAP_RUNTIME_STACKS 0x600100000000ul
 #define MAP_STREAMS_BASE   0x601000000000ul
-#define MAP_STREAM_ROOM	   0x000040000000ul /* per slot */
-#define MAP_STREAMS_END	   0x602000000000ul
+#define MAP_STREAM_ROOM	   0x000004000000ul /* per slot */
+#define MAP_STREAMS_END	   0x609000000000ul
 #define MAP_CLAIMS_BASE	   0x610000000000ul
 #define MAP_SHADOW_BASE	   0x680000000000ul
+#define MAP_SCRATCH_BASE   0x6e0000000000ul
+#define MAP_SCRATCH_END	   0x700000000000ul
 #define MAP_OURS_END	   0x700000000000ul
+
+#define MAP_SLOTS	       8192	  /* threads alive at once */
+#define MAP_RUNTIME_STACK_ROOM 0x100000ul /* per slot */
+#define MAP_THREAD_STACK_ROOM  0x800000ul /* per slot: guard, stack, TLS; larger stacks are mapped elsewhere */
 
 #define MAP_POOL_EVERY 0x4000000ul /* 64 MiB */
 #define MAP_POOL_SIZE  0x10000ul

@@ -89,7 +89,8 @@ long saved_file_keep(long fd, char key[64])
 	text_add(&folder, "%s/files", control->trace);
 	if (recent) {
 		k = (struct text){ key, key + 63 };
-		text_add(&k, "r%u.%u", (unsigned long)process.image, main_thread.log.events);
+		static uint64_t copies;
+		text_add(&k, "r%u.%u", (unsigned long)image_number, __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED));
 		save(fd, st.stx_size, TEXT_OF(folder), key);
 		return (long)st.stx_size;
 	}

@@ -64,12 +64,14 @@ static uint8_t *scratch(struct thread *t, uint64_t n)
 		return t->scratch;
 	if (t->scratch)
 		SYS2(__NR_munmap, t->scratch, t->scratch_size);
-	uint64_t base = MAP_STREAMS_BASE + t->slot * MAP_STREAM_ROOM + MAP_STREAM_ROOM / 2;
 	n = ALIGN_UP(n, 1 << 20);
-	if (n > MAP_STREAM_ROOM / 2)
-		cannot("a system call with a buffer of %u bytes is too large to be recorded", n);
-	long r = SYS6(__NR_mmap, base, n, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	static uint64_t next;
+	long r = -EEXIST;
+	for (int tries = 0; r == -EEXIST && tries < 64; tries++) {
+		uint64_t at = __atomic_fetch_add(&next, n, __ATOMIC_RELAXED) % (MAP_SCRATCH_END - MAP_SCRATCH_BASE - n);
+		r = SYS6(__NR_mmap, MAP_SCRATCH_BASE + ALIGN_DOWN(at, 1 << 20), n, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	}
 	if (is_error(r))
 		cannot("no memory for a system call's buffer of %u bytes", n);
 	t->scratch = (uint8_t *)r;
@@ -89,12 +91,6 @@ static void scratch_done(struct thread *t)
 
 /* ---- an entry under construction --------------------------------------------------- */
 
-/* relaxed: the value alone matters, it orders no other memory. Nobody else counts in a process of one thread. */
-static uint64_t take_ticket(void)
-{
-	return likely(one_thread) ? tickets++ : __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
-}
-
 static void begin_entry(struct call *c, size_t room)
 {
 	c->base = log_reserve(c->t, room);
@@ -105,13 +101,15 @@ static void begin_entry(struct call *c, size_t room)
 void call_begin(struct call *c)
 {
 	unsigned nargs = sys_nargs(c->row);
+	if (unlikely(c->t->front->chaos))
+		chaos_perturb(c->t);
 	begin_entry(c, sizeof(struct entry) + 64 + INPUT_ROOM + RING_OUTPUT + IO_MAX * 64);
 	uint64_t *at = (uint64_t *)c->at;
 	for (unsigned i = 0; i < nargs; i++)
 		at[i] = c->args[i];
 	c->at += nargs * 8;
 	if (!(c->row->flags & SYS_NO_ORDER))
-		c->entry_ticket = take_ticket();
+		c->entry_ticket = ticket_take();
 }
 
 static void commit_entry(struct call *c, unsigned flags)
@@ -508,10 +506,13 @@ long record_quick(struct thread *t, const struct sys_row *row, unsigned nr)
 	uint8_t *data = (uint8_t *)(b + 1);
 	if (user)
 		args[io->arg] = (uint64_t)data;
-	uint64_t ticket = take_ticket();
+	bool ordered = !(row->flags & SYS_NO_ORDER);
+	uint64_t ticket = ordered ? ticket_take() : 0;
 	long result = gate_wait(row->flags & SYS_WAITS ? &t->held : &never_held, nr, args);
-	if (unlikely(result == GATE_HELD))
+	if (unlikely(result == GATE_HELD)) {
+		t->dropped_ticket = ordered ? ticket + 1 : 0;
 		return result;
+	}
 	uint64_t now = __atomic_load_n(&tickets, __ATOMIC_RELAXED);
 	uint64_t n = user && result >= 0 ? io->rule == OUT_FIXED ? room : MIN((uint64_t)result * io->unit, room) : 0;
 	if (unlikely(result == -EFAULT && user))
@@ -528,12 +529,13 @@ long record_quick(struct thread *t, const struct sys_row *row, unsigned nr)
 		}
 	}
 	unsigned flags = nargs;
-	if (unlikely(ticket != t->ticket || now != ticket + 1)) {
+	if (unlikely(ordered && (ticket != t->ticket || now != ticket + 1))) {
 		insert_tickets((uint64_t *)b, end, ticket, now);
 		end += 16;
 		flags |= ENTRY_TICKETS;
 	}
-	t->ticket = now;
+	if (ordered)
+		t->ticket = now;
 	*e = (struct entry){ .size = (uint32_t)(end - (uint8_t *)e),
 			     .nr = (uint16_t)nr,
 			     .kind = ENTRY_SYSCALL,
@@ -608,12 +610,14 @@ static void record(struct call *c)
 	if (c->row->flags & SYS_MASK)
 		take_mask(c, &mask);
 	uint64_t place = NOT_SHOWN;
-	if ((c->row->flags & SYS_WRITES) && shown_class(c->args[0]))
+	if ((c->row->flags & SYS_WRITES) && shown_class(c->t->process, c->args[0]))
 		place = shown_write(c);
 	else
 		call_kernel(c);
-	if (unlikely(c->restart))
+	if (unlikely(c->restart)) {
+		c->t->dropped_ticket = c->row->flags & SYS_NO_ORDER ? 0 : c->entry_ticket + 1;
 		return; /* the entry was never committed */
+	}
 	bool in_ring = n && !uses_scratch;
 	uint8_t *end = in_ring ? out[n - 1].from + ALIGN_UP(out[n - 1].room, 8) : c->at;
 	if (unlikely(c->result == -EFAULT && in_ring))
@@ -624,7 +628,7 @@ static void record(struct call *c)
 		for (int i = 0; i < n; i++)
 			out[i].from += 16;
 	if (place != NOT_SHOWN)
-		call_block(c, BLOCK_SHOWN, shown_class(c->args[0]), place, 0, 0);
+		call_block(c, BLOCK_SHOWN, shown_class(c->t->process, c->args[0]), place, 0, 0);
 	if (unlikely(shared_file_count))
 		note_patches(c);
 	long fault = 0;
@@ -711,6 +715,15 @@ static void apply(struct call *c, const struct entry *e)
 	}
 }
 
+/* The tickets that the entry has, or implies. */
+static void replay_tickets(struct call *c, const struct entry *e, uint64_t *ticket, uint64_t *now)
+{
+	const uint64_t *written = (const uint64_t *)(e + 1) + ENTRY_ARGS(e->flags);
+	*ticket = e->flags & ENTRY_TICKETS ? written[0] : c->t->ticket;
+	*now = e->flags & ENTRY_TICKETS ? written[1] : *ticket + 1;
+	c->t->ticket = *now;
+}
+
 void call_replay(struct call *c)
 {
 	const struct entry *e = log_peek(c->t);
@@ -719,6 +732,15 @@ void call_replay(struct call *c)
 	compare_arguments(c, e);
 	c->result = e->result;
 	c->entry = e;
+	uint64_t ticket, now = 0;
+	bool ordered = !(c->row->flags & SYS_NO_ORDER);
+	if (ordered)
+		replay_tickets(c, e, &ticket, &now);
+	if (unlikely(ordered && !one_thread)) {
+		/* its results may only be seen when what caused them has begun */
+		ticket_enter(ticket);
+		ticket_leave(c->t, now);
+	}
 	apply(c, e);
 	bool more = e->flags & ENTRY_CONTINUED;
 	log_take(c->t);

@@ -334,12 +334,12 @@ const struct sys_row sys_table[] = {
 	REFUSED(open_tree_attr,	"fsxpu",  ENOSYS), /* open_tree and mount_setattr do the same */
 
 	/* ---- memory ---- */
-	SPECIAL(mmap,		"puxxfu", 0, special_mmap),
-	SPECIAL(munmap,		"pu",	  0, special_munmap),
-	SPECIAL(mremap,		"puuxp",  0, special_mremap),
-	SPECIAL(mprotect,	"pux",	  0, special_mprotect),
-	SPECIAL(madvise,	"pud",	  0, special_madvise),
-	SPECIAL(brk,		"p",	  0, special_brk),
+	SPECIAL(mmap,		"puxxfu", SYS_SPACE, special_mmap),
+	SPECIAL(munmap,		"pu",	  SYS_SPACE, special_munmap),
+	SPECIAL(mremap,		"puuxp",  SYS_SPACE, special_mremap),
+	SPECIAL(mprotect,	"pux",	  SYS_SPACE, special_mprotect),
+	SPECIAL(madvise,	"pud",	  SYS_SPACE, special_madvise),
+	SPECIAL(brk,		"p",	  SYS_SPACE, special_brk),
 	LOG(msync,		"pux",	  WAITS),
 	LOG(mlock,		"pu",	  0), /* where memory lies does not show in what it holds */
 	LOG(mlock2,		"pux",	  0),
@@ -525,8 +525,8 @@ const struct sys_row sys_table[] = {
 	LOG_SHAPE(msgrcv,	"dpudx",  WAITS, shape_msgrcv),
 	LOG(shmget,		"xux",	  0),
 	LOG_SHAPE(shmctl,	"ddp",	  0, shape_shmctl),
-	SPECIAL(shmat,		"dpx",	  0, special_shmat),
-	SPECIAL(shmdt,		"p",	  0, special_shmdt),
+	SPECIAL(shmat,		"dpx",	  SYS_SPACE, special_shmat),
+	SPECIAL(shmdt,		"p",	  SYS_SPACE, special_shmdt),
 	LOG(mq_open,		"sxop",	  NEW_FD,		STR(0), IN(3, sizeof(struct mq_attr))),
 	LOG(mq_unlink,		"s",	  0,			STR(0)),
 	LOG(mq_timedsend,	"fpuup",  WAITS,		IN_MANY(1, 2, 1), IN(4, TIMESPEC)),

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import Failure, end_session
+from harness import ROOT, Failure, end_session
 
 EACH = 20
 # One line a write; about 1.5 seconds when nobody kills it, with a child now and then.
@@ -40,12 +40,12 @@ def kill(pids):
             pass
 
 
-def record_and_kill(t, trace, who, delay):
+def record_and_kill(t, trace, who, delay, argv=('python3', '-S', '-c', PROGRAM)):
     """Returns what the program had printed in the end, and how many bytes of it before anybody was killed."""
     printed = trace + '.out'
     with open(printed, 'wb') as out, open(trace + '.err', 'wb') as err:
-        process = subprocess.Popen([t.heddle, 'record', '-o', trace, '--', 'python3', '-S', '-c', PROGRAM], stdout=out,
-                                   stderr=err, stdin=subprocess.DEVNULL, env=t.env, start_new_session=True)
+        process = subprocess.Popen([t.heddle, 'record', '-o', trace, '--', *argv], stdout=out, stderr=err,
+                                   stdin=subprocess.DEVNULL, env=t.env, start_new_session=True)
         try:
             deadline = time.monotonic() + 20
             while not os.path.getsize(printed):
@@ -95,3 +95,45 @@ def case_at_random_moments(t):
 
 
 case_at_random_moments.batches = 25
+
+
+def lines_by_thread(printed):
+    """Lines are "THREAD NUMBER ...": those of each thread, in their order."""
+    threads = {}
+    for line in printed.split(b'\n')[:-1]:
+        threads.setdefault(line.split()[0], []).append(line)
+    return threads
+
+
+def lost_of_threads(printed, before, replayed):
+    """What is wrong with the replay of a killed threaded program; None if nothing is."""
+    all_lines, sure, again = (lines_by_thread(p) for p in (printed, printed[:before], replayed))
+    for thread, lines in again.items():
+        if all_lines.get(thread, [])[:len(lines)] != lines:
+            return f'thread {thread} printed other lines than in the recording: {lines[-1]!r}'
+    for thread, lines in sure.items():
+        if len(lines) - len(again.get(thread, [])) > 2:     # it may have been between its write and its entry
+            return f'thread {thread} lost lines: {len(lines)} printed before the kill, {len(again.get(thread, []))} replayed'
+    return None
+
+
+def case_threads_at_random_moments(t):
+    """The same with four threads that lock, wait, allocate and write: each replays to its own last event."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'threads', 'parts', 'endless.c'), name='hostile/endless')
+    wrong = []
+    for n in range(EACH):
+        seed = t.batch * EACH + n
+        who, delay = ('program', 'heddle', 'both')[n % 3], random.Random(seed).random()
+        trace = t.path(f'killed{seed}')
+        printed, before = record_and_kill(t, trace, who, delay, [program])
+        again = t.replay(trace, offline=False, timeout=60)
+        text = f'replay: {again}' if again.status not in (0, -signal.SIGKILL) else lost_of_threads(printed, before, again.out)
+        if text:
+            wrong.append(f'{who} killed after {delay:.3f} s (seed {seed}): {text}')
+            t.hint = f'{t.heddle} replay {trace}'
+        else:
+            shutil.rmtree(trace)
+    t.check(not wrong, f'{len(wrong)} of {EACH} wrong:\n' + '\n'.join(wrong[:5]))
+
+
+case_threads_at_random_moments.batches = 25

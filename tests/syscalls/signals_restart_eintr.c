@@ -27,7 +27,7 @@ static void arm(int flags, int fd)
 	feed = fd;
 	count = 0;
 	CHECK(sigaction(SIGALRM, &a, 0) == 0);
-	struct itimerval soon = { { 0, 0 }, { 0, 2000 } };
+	struct itimerval soon = { { 0, 0 }, { 0, 20000 } };
 	CHECK(setitimer(ITIMER_REAL, &soon, 0) == 0);
 }
 
@@ -82,7 +82,7 @@ int main(void)
 	pid_t child = fork();
 	CHECK(child >= 0);
 	if (!child) {
-		usleep(8000);
+		usleep(80000);
 		_exit(0);
 	}
 	arm(0, -1);

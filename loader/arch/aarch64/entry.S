@@ -11,10 +11,38 @@
 #define T_FLAGS	 264
 #define T_STACK	 272
 #define T_RESUME 280
+#define T_FRONT	 296
+
+/*
+ * Finds struct thread from the thread pointer: TLS on a stack of ours tells the
+ * slot by its address (MAP_STACKS_BASE, 8 MiB each; MAP_RUNTIME_STACKS, 1 MiB
+ * each); others are in a small table; whoever is in neither is the first thread.
+ */
+.macro find_thread to, a, b
+	mrs \to, tpidr_el0
+	mov \a, #0x90 << 32
+	sub \a, \to, \a
+	lsr \a, \a, #23
+	cmp \a, #8192
+	b.lo 97f
+	adrp \a, outside_threads
+	add \a, \a, :lo12:outside_threads
+	/* pairs of (thread pointer, thread), ended by a pair whose pointer is 0: the default */
+98:	ldr \b, [\a], #16
+	cbz \b, 99f
+	cmp \b, \to
+	b.ne 98b
+99:	ldr \to, [\a, #-8]
+	b 96f
+97:	mov \b, #0x6001 << 32
+	movk \b, #0xc, lsl #16
+	add \to, \b, \a, lsl #20
+96:
+.endm
 
 	.section .text.gate, "ax"
 	.globl gate, gate_wait, gate_window, gate_svc, gate_held
-	.globl gate_sigreturn, gate_vfork, gate_restorer
+	.globl gate_sigreturn, gate_vfork, gate_thread, gate_restorer
 
 /* long gate(nr, a..f) */
 gate:
@@ -70,6 +98,22 @@ gate_vfork:
 	bl vfork_child
 	brk #1
 
+/* long gate_thread(args, stack, thread): clone; the new thread calls thread_child(thread) */
+gate_thread:
+	mov x9, x2
+	mov x10, x0
+	ldr x0, [x10]
+	ldp x2, x3, [x10, #16]
+	ldr x4, [x10, #32]
+	mov x8, #220
+	svc #0
+	cbz x0, 1f
+	ret
+1:	mov x0, x9
+	mov x29, #0
+	bl thread_child
+	brk #1
+
 	.text
 /*
  * Reached from a stub, which has pushed x29, x30, x0, x1 on the program's stack
@@ -78,8 +122,7 @@ gate_vfork:
  */
 	.globl syscall_entry
 syscall_entry:
-	adrp x29, main_thread
-	add x29, x29, :lo12:main_thread
+	find_thread x29, x0, x1
 	stp x2, x3, [x29, #16]
 	stp x4, x5, [x29, #32]
 	stp x6, x7, [x29, #48]
@@ -140,6 +183,46 @@ resume_program:
 	ldr x30, [x29, #T_RESUME]
 	ldp x0, x1, [x29]
 	/* x29 and x30: the stub takes them from the program's stack */
+	ret
+
+/*
+ * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
+ * stack of ours. An ordinary call, so only the registers that calls preserve
+ * count; the arguments are kept for a call that is made again after a handler.
+ */
+	.globl sync_call, sync_self
+sync_call:
+	find_thread x9, x10, x11
+	stp x0, x1, [x9]
+	stp x2, x3, [x9, #16]
+	str x4, [x9, #32]
+	str x19, [x9, #152]
+	stp x20, x21, [x9, #160]
+	stp x22, x23, [x9, #176]
+	stp x24, x25, [x9, #192]
+	stp x26, x27, [x9, #208]
+	str x28, [x9, #224]
+	stp x29, x30, [x9, #T_X29]
+	mov x10, sp
+	str x10, [x9, #T_SP]
+	adr x10, sync_call
+	stp x10, xzr, [x9, #T_PC]
+	ldr x10, [x9, #T_STACK]
+	mov sp, x10
+	mov x19, x9
+	mov x0, x9
+	mov x29, #0
+	bl sync_run
+	ldp x29, x30, [x19, #T_X29]
+	ldr x10, [x19, #T_SP]
+	mov sp, x10
+	ldr x19, [x19, #152]
+	ret
+
+/* struct front *sync_self(void) */
+sync_self:
+	find_thread x0, x1, x2
+	ldr x0, [x0, #T_FRONT]
 	ret
 
 /* enter_handler(pc, sp, a0, a1, a2, lr, fp): the program's signal handler begins */
@@ -208,9 +291,8 @@ run_on_stack:
  */
 	.globl program_entry
 program_entry:
-	adrp x19, main_thread
-	add x19, x19, :lo12:main_thread
 	mov x20, x0
+	find_thread x19, x1, x2
 	mov x21, sp
 	ldr x1, [x19, #T_STACK]
 	mov sp, x1

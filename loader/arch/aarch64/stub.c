@@ -7,6 +7,9 @@ _Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, sp) =
 		       offsetof(struct regs, pc) == 256 && offsetof(struct regs, flags) == 264 &&
 		       offsetof(struct thread, stack) == 272 && offsetof(struct thread, resume) == 280,
 	       "entry.S knows these");
+_Static_assert(MAP_STACKS_BASE == 0x90ul << 32 && MAP_THREAD_STACK_ROOM == 1 << 23 && MAP_SLOTS == 8192 &&
+		       MAP_RUNTIME_STACKS + THREAD_STRUCT_AT == 0x6001000c0000 && MAP_RUNTIME_STACK_ROOM == 1 << 20,
+	       "entry.S knows these, too");
 
 const uint64_t stub_reach = 120ul << 20; /* a branch reaches 128 MiB */
 
@@ -45,14 +48,23 @@ void stub_write(uint8_t *at, uint64_t site)
 	flush_code(at, STUB_SIZE);
 }
 
-unsigned stub_patch(uint8_t *stub, uint64_t site, uint8_t bytes[16], uint64_t *where)
+unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)
 {
+	(void)nr;
 	uint32_t there, jump = branch(site, (uint64_t)stub);
 	if (user_copy(&there, (void *)site, 4) || there != SVC_0)
 		return 0;
 	memcpy(bytes, &jump, 4);
 	*where = site;
 	return 4;
+}
+
+uint64_t stub_tail(const uint8_t *stub, uint64_t site)
+{
+	/* the branch takes the place of the call alone */
+	(void)stub;
+	(void)site;
+	return 0;
 }
 
 void stub_push_frame(const struct regs *r, uint64_t sp)
@@ -75,4 +87,9 @@ void flush_code(void *from, size_t n)
 		for (uint64_t p = ALIGN_DOWN(from, code_line); p < end; p += code_line)
 			__asm__ volatile("ic ivau, %0" ::"r"(p) : "memory");
 	__asm__ volatile("dsb ish\n\tisb" ::: "memory");
+}
+
+void arch_thread_start(struct thread *t)
+{
+	(void)t; /* entry.S finds it by the thread pointer */
 }

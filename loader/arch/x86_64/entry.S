@@ -2,8 +2,8 @@
  * x86-64: the only instructions of ours that enter the kernel, the way from a
  * system call site into dispatch() and back, and the loader's first instruction.
  *
- * Offsets into struct thread (checked by stub.c): regs at 0, then stack, resume.
- * Where %r11 or %rdi holds the thread here, %gs will once there are several.
+ * The base of gs is the address of the calling thread's struct thread, whose
+ * offsets are checked by stub.c: regs at 0, then stack, resume, front.
  */
 #define T_RAX	 0
 #define T_RCX	 8
@@ -25,15 +25,23 @@
 #define T_FLAGS	 144
 #define T_STACK	 152
 #define T_RESUME 160
+#define T_FRONT	 176
 
 /* Flags. Those that sahf does not restore, and those that would disturb our own code. */
 #define TRAP_RESUME 0x10100
 #define NOT_SAHF    0x244400 /* direction, nested task, alignment check, id */
 #define DISTURBING  0x44400
 
+/* The struct thread lies in the same megabyte as the stack of ours that rsp is on. Changes flags. */
+.macro find_thread to
+	mov %rsp, \to
+	and $-0x100000, \to
+	add $0xc0000, \to
+.endm
+
 	.section .text.gate, "ax"
 	.globl gate, gate_wait, gate_window, gate_svc, gate_held
-	.globl gate_sigreturn, gate_vfork, gate_restorer
+	.globl gate_sigreturn, gate_vfork, gate_thread, gate_restorer
 
 /* long gate(nr, a..f) */
 gate:
@@ -93,6 +101,23 @@ gate_vfork:
 	call vfork_child
 	ud2
 
+/* long gate_thread(args, stack, thread): clone; the new thread calls thread_child(thread) */
+gate_thread:
+	mov %rdx, %r9
+	mov 16(%rdi), %rdx
+	mov 24(%rdi), %r10
+	mov 32(%rdi), %r8
+	mov (%rdi), %rdi
+	mov $56, %eax
+	syscall
+	test %rax, %rax
+	jz 1f
+	ret
+1:	mov %r9, %rdi
+	xor %ebp, %ebp
+	call thread_child
+	ud2
+
 	.text
 /*
  * Reached from a stub. A system call changes rcx (to the address after it) and
@@ -104,37 +129,36 @@ gate_vfork:
  */
 	.globl syscall_entry
 syscall_entry:
-	lea main_thread(%rip), %r11
-	mov %rax, T_RAX(%r11)
-	mov %rdx, T_RDX(%r11)
-	mov %rbx, T_RBX(%r11)
-	mov %rbp, T_RBP(%r11)
-	mov %rsi, T_RSI(%r11)
-	mov %rdi, T_RDI(%r11)
-	mov %r8, T_R8(%r11)
-	mov %r9, T_R9(%r11)
-	mov %r10, T_R10(%r11)
-	mov %r12, T_R12(%r11)
-	mov %r13, T_R13(%r11)
-	mov %r14, T_R14(%r11)
-	mov %r15, T_R15(%r11)
-	mov %rsp, T_SP(%r11)
+	mov %rax, %gs:T_RAX
+	mov %rdx, %gs:T_RDX
+	mov %rbx, %gs:T_RBX
+	mov %rbp, %gs:T_RBP
+	mov %rsi, %gs:T_RSI
+	mov %rdi, %gs:T_RDI
+	mov %r8, %gs:T_R8
+	mov %r9, %gs:T_R9
+	mov %r10, %gs:T_R10
+	mov %r12, %gs:T_R12
+	mov %r13, %gs:T_R13
+	mov %r14, %gs:T_R14
+	mov %r15, %gs:T_R15
+	mov %rsp, %gs:T_SP
 	mov 8(%rcx), %rax
-	mov %rax, T_PC(%r11)
+	mov %rax, %gs:T_PC
 	lea 2(%rax), %rax
-	mov %rax, T_RCX(%r11)
+	mov %rax, %gs:T_RCX
 	lea 16(%rcx), %rcx
-	mov %rcx, T_RESUME(%r11)
-	mov T_STACK(%r11), %rsp
+	mov %rcx, %gs:T_RESUME
+	mov %gs:T_STACK, %rsp
 	pushfq
 	pop %rax
 	and $~TRAP_RESUME, %eax /* a debugger that steps through here leaves the trap flag behind */
-	mov %rax, T_FLAGS(%r11)
-	mov %rax, T_R11(%r11)
+	mov %rax, %gs:T_FLAGS
+	mov %rax, %gs:T_R11
 	test $DISTURBING, %eax
 	jnz 3f
-1:	mov %r11, %rbx
-	mov %r11, %rdi
+1:	find_thread %rbx
+	mov %rbx, %rdi
 	xor %ebp, %ebp
 	call dispatch
 	/* r12..r15 are as they were: dispatch() is an ordinary function */
@@ -174,17 +198,54 @@ resume_program:
 	mov T_SP(%rdi), %rsp
 	mov T_RAX(%rdi), %rax
 	mov T_RDI(%rdi), %rdi
-	jmp *main_thread+T_RESUME(%rip)
+	jmp *%gs:T_RESUME
 4:	push %rax
 	popfq
 	jmp 5b
+
+/*
+ * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
+ * stack of ours. An ordinary call, so only the registers that calls preserve
+ * count; the arguments are kept for a call that is made again after a handler.
+ */
+	.globl sync_call, sync_self
+sync_call:
+	mov %rdi, %gs:T_RDI
+	mov %rsi, %gs:T_RSI
+	mov %rdx, %gs:T_RDX
+	mov %rcx, %gs:T_RCX
+	mov %r8, %gs:T_R8
+	mov %rbx, %gs:T_RBX
+	mov %rbp, %gs:T_RBP
+	mov %r12, %gs:T_R12
+	mov %r13, %gs:T_R13
+	mov %r14, %gs:T_R14
+	mov %r15, %gs:T_R15
+	mov %rsp, %gs:T_SP
+	lea sync_call(%rip), %rax
+	mov %rax, %gs:T_PC
+	movq $0x202, %gs:T_FLAGS
+	mov %gs:T_STACK, %rsp
+	find_thread %rbx
+	mov %rbx, %rdi
+	xor %ebp, %ebp
+	call sync_run
+	mov T_RBP(%rbx), %rbp
+	mov T_SP(%rbx), %rsp
+	mov T_RBX(%rbx), %rbx
+	ret
+
+/* struct front *sync_self(void) */
+sync_self:
+	mov %gs:T_FRONT, %rax
+	ret
 
 /* enter_handler(pc, sp, a0, a1, a2, lr, fp): the program's signal handler begins, with vector
    registers and flags as at the start of a program. The frame holds where it returns to. */
 	.globl enter_handler
 enter_handler:
 	mov 8(%rsp), %rbp
-	mov %rdi, main_thread+T_RESUME(%rip)
+	mov %rdi, %gs:T_RESUME
 	mov %rdx, %rdi
 	mov %r8, %r10
 	mov fp_reset(%rip), %rax
@@ -205,7 +266,7 @@ enter_handler:
 /* enter_program(pc, sp, rdx): nothing of ours is left in the registers */
 	.globl enter_program
 enter_program:
-	mov %rdi, main_thread+T_RESUME(%rip)
+	mov %rdi, %gs:T_RESUME
 	push $0x202
 	popfq
 	mov %rsi, %rsp
@@ -225,7 +286,7 @@ clear_and_jump:
 	mov $0, %r13d
 	mov $0, %r14d
 	mov $0, %r15d
-	jmp *main_thread+T_RESUME(%rip)
+	jmp *%gs:T_RESUME
 
 /* run_on_stack(stack, function, argument) */
 	.globl run_on_stack
@@ -244,7 +305,7 @@ run_on_stack:
 program_entry:
 	mov %rdx, %r12
 	mov %rsp, %r13
-	mov main_thread+T_STACK(%rip), %rsp
+	mov %gs:T_STACK, %rsp
 	mov %r13, %rdi
 	xor %ebp, %ebp
 	call program_started	/* returns the program's own entry */

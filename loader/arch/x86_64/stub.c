@@ -21,24 +21,31 @@
 #include "loader/arch/arch.h"
 #include "runtime/base/base.h"
 #include "runtime/runtime.h"
+#include <asm/prctl.h>
+#include <linux/uio.h>
 
 _Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, rdi) == 56 && offsetof(struct regs, r15) == 120 &&
 		       offsetof(struct regs, sp) == 128 && offsetof(struct regs, pc) == 136 &&
 		       offsetof(struct regs, flags) == 144 && offsetof(struct thread, stack) == 152 &&
-		       offsetof(struct thread, resume) == 160,
+		       offsetof(struct thread, resume) == 160 && offsetof(struct thread, front) == 176,
 	       "entry.S knows these");
+_Static_assert(MAP_RUNTIME_STACKS % MAP_RUNTIME_STACK_ROOM == 0 && MAP_RUNTIME_STACK_ROOM == 0x100000 &&
+		       THREAD_STRUCT_AT == 0xc0000,
+	       "entry.S knows these, too");
 
 const uint64_t stub_reach = 0x7f000000; /* a jump reaches 2 GiB */
 
 /*
  *  0  lea data(%rip), %rcx
  *  7  jmp *(%rcx)
+ *  9  a mark: no patch is tried again
  * 16  data: .quad syscall_entry
  * 24  .quad site
  * 32  the replaced instruction, if any; jmp to what follows it
  * 64  where the site's jump leads: jmp 0 at some place, or mov $number, %eax ...; jmp 0
  */
 enum {
+	AT_MARK = 9,
 	AT_DATA = 16,
 	AT_TAIL = 32,
 	AT_LANDING = 64,
@@ -47,6 +54,7 @@ enum {
 	PREFIX = 0x48, /* means nothing to a jump */
 	LONGEST = 15,  /* bytes of an instruction */
 	BETWEEN = 24,  /* bytes between the mov and the call that are looked at */
+	GIVEN_UP = 1,
 	NUMBER_OF_RT_SIGRETURN = 15,
 };
 
@@ -56,6 +64,23 @@ static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
 	at[0] = JUMP;
 	memcpy(at + 1, &distance, 4);
 	return 5;
+}
+
+/*
+ * Reads code near a site. This runs in a signal handler, where a fault would
+ * end the process: so the kernel reads, and says what is not there. Returns the
+ * number of bytes from the beginning of the range.
+ */
+static unsigned read_code(uint8_t *to, uint64_t from, unsigned n, uint64_t site)
+{
+	struct iovec local = { to, n }, remote = { (void *)from, n };
+	long r = SYS6(__NR_process_vm_readv, SYS0(__NR_getpid), &local, 1, &remote, 1, 0);
+	if (r == -ENOSYS || r == -EPERM) {
+		/* what lies in the page of the site can be read, since it has just run */
+		uint64_t page = ALIGN_DOWN(site, 4096);
+		r = from >= page && from + n <= page + 4096 && !user_copy(to, (void *)from, n) ? n : 0;
+	}
+	return r > 0 ? (unsigned)r : 0;
 }
 
 static void put_tail(uint8_t *stub, uint64_t site, const uint8_t *insn, unsigned n)
@@ -69,7 +94,7 @@ void stub_write(uint8_t *at, uint64_t site)
 {
 	static const uint8_t way_in[9] = { 0x48, 0x8d, 0x0d, AT_DATA - 7, 0, 0, 0, 0xff, 0x21 };
 	uint8_t there[2] = { 0x0f, 0x05 };
-	user_copy(there, (void *)site, 2);
+	read_code(there, site, 2, site);
 	if (there[0] != 0x0f || there[1] != 0x05)
 		cannot("the program makes a 32-bit system call at %x, which cannot be recorded", site);
 	memset(at, 0xcc, STUB_SIZE);
@@ -208,7 +233,7 @@ static unsigned simple_length(const uint8_t *p)
 
 /* ---- after --------------------------------------------------------------------------- */
 
-/* Bytes that are no instruction in 64-bit mode, whatever follows, or (hlt) one of the kernel's. */
+/* Bytes that are no instruction in 64-bit mode, whatever follows. */
 static bool faults(uint8_t byte)
 {
 	switch (byte) {
@@ -227,7 +252,6 @@ static bool faults(uint8_t byte)
 	case 0xd4:
 	case 0xd6:
 	case 0xea:
-	case 0xf4:
 		return true;
 	}
 	return false;
@@ -332,32 +356,29 @@ _Static_assert(AT_TAIL + LONGEST + 5 <= AT_LANDING, "what was after it fits");
 
 /* ---- both ------------------------------------------------------------------------------ */
 
-/* As many of the wanted bytes on either side of the site as can be read; returns those before it. */
-static unsigned read_code(uint64_t site, uint8_t *to, unsigned before, unsigned after)
-{
-	if (user_copy(to + before, (void *)site, after))
-		user_copy(to + before, (void *)site, MIN(after, 4096 - (site & 4095)));
-	if (!user_copy(to, (void *)(site - before), before))
-		return before;
-	unsigned in_page = (unsigned)MIN(before, site & 4095);
-	user_copy(to + before - in_page, (void *)(site - in_page), in_page);
-	return in_page;
-}
-
 unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)
 {
-	enum { BEFORE = BETWEEN + 16 };
-	uint8_t code[BEFORE + SYSCALL_SIZE + 2 * LONGEST];
+	enum { BEFORE = BETWEEN + 16, AFTER = SYSCALL_SIZE + LONGEST };
+	uint8_t code[BEFORE + AFTER + LONGEST], *call = code + BEFORE;
+	unsigned before = BEFORE, in_page = (unsigned)MIN(BEFORE, site & 4095);
 	memset(code, 0xcc, sizeof code);
-	unsigned before = read_code(site, code, BEFORE, SYSCALL_SIZE + LONGEST);
-	const uint8_t *call = code + BEFORE;
 	/* unwinders know the end of a handler by its bytes */
-	if (call[0] != 0x0f || call[1] != 0x05 || nr == NUMBER_OF_RT_SIGRETURN)
+	if (nr == NUMBER_OF_RT_SIGRETURN || stub[AT_MARK] == GIVEN_UP)
+		return 0;
+	if (read_code(call, site, AFTER, site) < AFTER)
+		read_code(call, site, (unsigned)MIN(AFTER, 4096 - (site & 4095)), site);
+	if (read_code(call - before, site - before, before, site) < before)
+		before = read_code(call - in_page, site - in_page, in_page, site);
+	if (call[0] != 0x0f || call[1] != 0x05)
 		return 0;
 	put_tail(stub, site, 0, 0); /* there may have been other code at this address */
 	*where = site;
 	unsigned n = patch_after(stub, site, call, bytes);
-	return n ? n : patch_before(stub, site, (uint32_t)nr, call - before, before, bytes, where);
+	if (n)
+		return n;
+	/* from now on the way back fits any code, and the site that traps again is one that is jumped to */
+	stub[AT_MARK] = GIVEN_UP;
+	return patch_before(stub, site, (uint32_t)nr, call - before, before, bytes, where);
 }
 
 void stub_push_frame(const struct regs *r, uint64_t sp)
@@ -372,4 +393,9 @@ void flush_code(void *from, size_t n)
 	/* the processor sees to it */
 	(void)from;
 	(void)n;
+}
+
+void arch_thread_start(struct thread *t)
+{
+	SYS2(__NR_arch_prctl, ARCH_SET_GS, t);
 }

@@ -62,9 +62,9 @@ static long check_exec(const char *path, uint64_t argv, uint64_t envp)
 }
 
 /* Replaces the process. Returns only an error. */
-static long exec_loader(const char *path, uint32_t image, uint64_t argv, uint64_t envp, long close_fd)
+static long exec_loader(const struct process *p, const char *path, uint32_t image, uint64_t argv, uint64_t envp, long close_fd)
 {
-	TEXT(number, 16);
+	TEXT(number, 64);
 	TEXT(control_path, PATH_ROOM);
 	TEXT(descriptors, 4096);
 	static uint64_t none[1];
@@ -76,8 +76,11 @@ static long exec_loader(const char *path, uint32_t image, uint64_t argv, uint64_
 		return r;
 	uint64_t *list = (uint64_t *)ARGS_BASE;
 	text_add(&number, "%u", (unsigned long)image);
+	/* the new image tells heddle that the streams of this one are over; a vfork child leaves its parent's alone */
+	if (path && !thread_here()->vfork_depth)
+		text_add(&number, "<%u/%u", (unsigned long)image_number, (unsigned long)thread_highest());
 	text_add(&control_path, "%s/control", control->work_dir);
-	shown_list(&descriptors);
+	shown_list(p, &descriptors);
 	if (close_fd >= 0)
 		text_add(&descriptors, "%s%d:%d", *TEXT_OF(descriptors) ? "," : "", close_fd, (long)FD_CLOSE);
 	*list++ = (uint64_t)control->loader;
@@ -114,7 +117,7 @@ static void replay_exec(struct call *c)
 		call_replay(c);
 		return;
 	}
-	long r = exec_loader(0, image, 0, 0, -1);
+	long r = exec_loader(c->t->process, 0, image, 0, 0, -1);
 	cannot("cannot exec the loader at replay: error %d", -r);
 }
 
@@ -131,11 +134,7 @@ static void run_exec(struct call *c, const char *path, uint64_t argv, uint64_t e
 	uint32_t image = __atomic_fetch_add(&control->next_image, 1, __ATOMIC_RELAXED);
 	call_block(c, BLOCK_CHILD, 0, image, 0, 0);
 	call_end(c);
-	if (!c->t->vfork_depth)
-		log_done(c->t);
-	r = exec_loader(path, image, argv, envp, close_fd);
-	if (!c->t->vfork_depth)
-		__atomic_store_n(&c->t->log.ring->done, 0, __ATOMIC_RELEASE);
+	r = exec_loader(c->t->process, path, image, argv, envp, close_fd);
 	call_begin(c);
 	call_inputs(c);
 	c->result = r;
@@ -144,7 +143,7 @@ static void run_exec(struct call *c, const char *path, uint64_t argv, uint64_t e
 
 void special_exec(struct call *c)
 {
-	static char path[PATH_ROOM];
+	char path[PATH_ROOM];
 	if (replaying) {
 		replay_exec(c);
 		return;
@@ -177,7 +176,7 @@ static void path_of_descriptor(struct text *out, long fd, const char *rest)
 
 void special_execveat(struct call *c)
 {
-	static char given[PATH_ROOM];
+	char given[PATH_ROOM];
 	if (replaying) {
 		replay_exec(c);
 		return;

@@ -31,7 +31,7 @@ static bool names_own_exe(const char *path)
 	if (strncmp(path, "/proc/", 6))
 		return false;
 	const char *p = path + 6;
-	return parse_number(&p) == process.pid && !strcmp(p, "/exe");
+	return parse_number(&p) == process_id && !strcmp(p, "/exe");
 }
 
 /* /dev/stdout, /dev/fd/N, /proc/self/fd/N: the descriptor meant, or -1. */
@@ -60,7 +60,7 @@ static unsigned path_argument(const struct call *c)
 
 void special_open(struct call *c)
 {
-	static char path[PATH_ROOM];
+	char path[PATH_ROOM];
 	unsigned arg = path_argument(c);
 	if (replaying) {
 		call_run(c);
@@ -72,7 +72,7 @@ void special_open(struct call *c)
 	long fd = named_descriptor(path);
 	call_run(c);
 	if (!c->restart && c->result >= 0)
-		shown_set((uint64_t)c->result, fd >= 0 ? shown_class((uint64_t)fd) : 0);
+		shown_set(c->t->process, (uint64_t)c->result, fd >= 0 ? shown_class(c->t->process, (uint64_t)fd) : 0);
 }
 
 void special_readlink(struct call *c)
@@ -97,35 +97,35 @@ void special_readlink(struct call *c)
 void special_close(struct call *c)
 {
 	call_run(c);
-	shown_set(c->args[0], 0);
+	shown_set(c->t->process, c->args[0], 0);
 }
 
 void special_close_range(struct call *c)
 {
 	call_run(c);
 	if (c->result == 0 && !(c->args[2] & 4 /* CLOSE_RANGE_CLOEXEC */))
-		for (uint64_t fd = c->args[0]; fd <= c->args[1] && fd < COUNT(process.shown); fd++)
-			shown_set(fd, 0);
+		for (uint64_t fd = c->args[0]; fd <= c->args[1] && fd < COUNT(c->t->process->shown); fd++)
+			shown_set(c->t->process, fd, 0);
 }
 
 void special_dup(struct call *c)
 {
 	call_run(c);
 	if (!c->restart && c->result >= 0)
-		shown_set((uint64_t)c->result, shown_class(c->args[0]));
+		shown_set(c->t->process, (uint64_t)c->result, shown_class(c->t->process, c->args[0]));
 }
 
 void special_fcntl(struct call *c)
 {
 	call_run(c);
 	if (!c->restart && c->result >= 0 && (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC))
-		shown_set((uint64_t)c->result, shown_class(c->args[0]));
+		shown_set(c->t->process, (uint64_t)c->result, shown_class(c->t->process, c->args[0]));
 }
 
 void special_sendfile(struct call *c)
 {
 	/* data that never passes through the program could not be shown at replay: it must use write */
-	if (!replaying && shown_class(c->args[0]))
+	if (!replaying && shown_class(c->t->process, c->args[0]))
 		call_answer(c, -EINVAL);
 	else
 		call_run(c);

@@ -13,6 +13,8 @@
 
 #define PLACE_TRIES 64
 
+bool shares_memory;
+
 /* What of the program's flags says how the memory behaves, and not where it lies. */
 #define BEHAVIOUR (MAP_NORESERVE | MAP_GROWSDOWN | MAP_STACK | MAP_LOCKED | MAP_POPULATE)
 
@@ -88,6 +90,8 @@ void special_mmap(struct call *c)
 		c->result = map_somewhere(a);
 	if (!is_error(c->result)) {
 		shared_file_unmapped((uint64_t)c->result, a[1]);
+		if ((a[3] & MAP_TYPE) != MAP_PRIVATE && (a[2] & PROT_WRITE))
+			shares_memory = true;
 		if (!(a[3] & MAP_ANONYMOUS) && (a[3] & MAP_TYPE) != MAP_PRIVATE)
 			shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
 	}

@@ -7,30 +7,22 @@
  * A vfork child borrows its parent's memory, and the parent stands still until
  * the child has called exec or exit. So it also borrows the parent's stream:
  * its events lie between ENTRY_VFORK and ENTRY_VFORK_END. What it must not
- * change for the parent (signal actions, descriptors that are followed) is put
- * back afterwards.
+ * change for the parent (signal actions, descriptors that are followed) it has a
+ * copy of.
  */
 #include "runtime/syscalls/special/special.h"
 #include "loader/arch/arch.h"
+#include "runtime/memory/heap.h"
 #include "runtime/runtime.h"
 #include <linux/sched.h>
 
 /* What the kernel may be told at replay: no ids, no namespaces. */
 #define REPLAY_FLAGS (CLONE_VM | CLONE_VFORK)
 
-static struct {
-	struct process process;
-	uint64_t mask;
-	struct alt_stack alt;
-	uint64_t stack;
-	struct regs regs;
-	uint64_t resume;
-} vfork_saved[4];
-
 static void log_fork_start(struct thread *t)
 {
 	struct start_info info = {
-		.pid = process.pid, .ppid = (uint64_t)SYS0(__NR_getppid), .forked = 1, .blocked = t->mask
+		.pid = process_id, .ppid = (uint64_t)SYS0(__NR_getppid), .forked = 1, .blocked = t->mask
 	};
 	struct block b = { .kind = BLOCK_START, .len = sizeof info };
 	log_simple(t, ENTRY_START, 0, 0, 0, &b, &info);
@@ -40,8 +32,8 @@ static void log_fork_start(struct thread *t)
 static void become_child(struct call *c, uint32_t image)
 {
 	struct thread *t = c->t;
-	process.image = image;
-	signals_after_fork(t, true);
+	image_number = image;
+	thread_forked(t);
 	t->ticket = tickets = 0;
 	if (replaying) {
 		log_open(t, image);
@@ -52,18 +44,20 @@ static void become_child(struct call *c, uint32_t image)
 		if (e->kind != ENTRY_START || entry_blocks(e)->len != sizeof info)
 			cannot("the trace's START entry of image %u is damaged", (unsigned long)image);
 		memcpy(&info, block_data(entry_blocks(e)), sizeof info);
-		process.pid = (uint32_t)info.pid;
+		process_id = (uint32_t)info.pid;
 		log_take(t);
 		if (c->args[0] & CLONE_CHILD_SETTID) {
-			int32_t tid = (int32_t)process.pid;
+			int32_t tid = (int32_t)process_id;
 			user_copy((void *)c->args[CLONE_CTID], &tid, sizeof tid);
 		}
 	} else {
-		process.pid = (uint32_t)SYS0(__NR_getpid);
+		process_id = (uint32_t)SYS0(__NR_getpid);
 		log_open(t, image);
 		log_fork_start(t);
 		__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
 	}
+	signals_after_fork(t, true);
+	t->front->tid = process_id;
 	if (c->args[1]) {
 		stub_push_frame(&t->regs, c->args[1]);
 		t->regs.sp = c->args[1];
@@ -71,19 +65,38 @@ static void become_child(struct call *c, uint32_t image)
 	c->result = 0;
 }
 
+/*
+ * The child's memory is what all threads have written by now: so fork follows the
+ * last op of each of them (edges of the op that space_enter() has begun). What
+ * they write between two ops is not ordered.
+ */
+static void follow_all(struct thread *t)
+{
+	for (uint32_t slot = 0; !one_thread && slot < thread_highest(); slot++) {
+		uint64_t clock = __atomic_load_n(&thread_of(slot)->front->clock, __ATOMIC_ACQUIRE);
+		if (clock && thread_of(slot)->state != THREAD_NONE)
+			op_edge(t, STAMP(slot, clock));
+	}
+}
+
 /* fork: also clone without CLONE_VM. */
 static void record_fork(struct call *c)
 {
+	follow_all(c->t);
 	uint32_t image = __atomic_fetch_add(&control->next_image, 1, __ATOMIC_RELAXED);
 	call_begin(c);
 	signals_before_fork();
+	thread_before_fork();
 	/* the child runs on a copy of this very stack; its own is set when it returns to the program */
 	long pid = gate(__NR_clone, (long)c->args[0], 0, (long)c->args[2], (long)c->args[3], (long)c->args[4], 0);
+	thread_after_fork();
 	if (pid == 0) {
 		become_child(c, image);
 		return;
 	}
 	signals_after_fork(c->t, false);
+	if (shares_memory)
+		control->shares_memory = 1;
 	c->result = pid;
 	if (pid > 0) {
 		call_block(c, BLOCK_CHILD, 0, image, 0, 0);
@@ -119,15 +132,14 @@ _Noreturn void vfork_child(struct thread *t)
 static void do_vfork(struct call *c)
 {
 	struct thread *t = c->t;
+	struct process copy = *t->process, *own = t->process;
+	struct regs regs = t->regs;
+	struct alt_stack alt = t->alt;
+	uint64_t mask = t->mask, stack = t->stack, resume = t->resume;
 	unsigned depth = t->vfork_depth;
-	if (depth == COUNT(vfork_saved))
-		cannot("vfork inside vfork, more than %d deep", (long)COUNT(vfork_saved));
-	vfork_saved[depth].process = process;
-	vfork_saved[depth].mask = t->mask;
-	vfork_saved[depth].alt = t->alt;
-	vfork_saved[depth].stack = t->stack;
-	vfork_saved[depth].regs = t->regs;
-	vfork_saved[depth].resume = t->resume;
+	if (depth == 4)
+		cannot("vfork inside vfork, more than 4 deep");
+	t->process = &copy;
 	/* The child's calls run below this function's frame: the parent finds its stack as it was. */
 	uint64_t here = ALIGN_DOWN((uint64_t)__builtin_frame_address(0) - 4096, 16);
 	if (c->args[1]) {
@@ -140,12 +152,12 @@ static void do_vfork(struct call *c)
 	long r = replaying ? gate_vfork(flags, here - 16384, 0, 0, 0, t) :
 			     gate_vfork(flags, here - 16384, c->args[2], c->args[3], c->args[4], t);
 	t->vfork_depth = depth;
-	process = vfork_saved[depth].process;
-	t->mask = vfork_saved[depth].mask;
-	t->alt = vfork_saved[depth].alt;
-	t->stack = vfork_saved[depth].stack;
-	t->regs = vfork_saved[depth].regs;
-	t->resume = vfork_saved[depth].resume;
+	t->process = own;
+	t->mask = mask;
+	t->alt = alt;
+	t->stack = stack;
+	t->regs = regs;
+	t->resume = resume;
 	/* the child may have used the stack below our sp */
 	stub_push_frame(&t->regs, t->regs.sp);
 	c->result = r;
@@ -192,17 +204,23 @@ void special_clone(struct call *c)
 #endif
 	uint64_t flags = c->args[0];
 	if (!(flags & CLONE_VM)) {
+		/* nobody changes the address space meanwhile */
+		space_enter(c->t);
+		heap_before_fork(c->t);
 		if (replaying)
 			replay_fork(c);
 		else
 			record_fork(c);
+		if (c->result) /* the child has done so in thread_forked() */
+			heap_after_fork(c->t, false);
+		space_leave(c->t);
 	} else if (flags & CLONE_VFORK) {
 		if (replaying)
 			replay_vfork(c);
 		else
 			record_vfork(c);
 	} else {
-		cannot("the program starts a thread, which this version cannot record yet");
+		thread_clone(c);
 	}
 }
 
@@ -216,6 +234,8 @@ void special_clone3(struct call *c)
 
 static void check_memory(struct thread *t)
 {
+	if (replaying ? !log_peek(t) || log_peek(t)->kind != ENTRY_CHECKSUM : !thread_is_last())
+		return; /* other threads still write */
 	uint64_t hash = checksum_memory(t);
 	if (!replaying) {
 		log_simple(t, ENTRY_CHECKSUM, 0, 0, (int64_t)hash, 0, 0);
@@ -233,6 +253,8 @@ static void check_memory(struct thread *t)
 
 void special_exit_group(struct call *c)
 {
+	if (replaying && !c->t->vfork_depth)
+		thread_wait_for_others(c->t);
 	if (control->checksum && !c->t->vfork_depth)
 		check_memory(c->t);
 	if (replaying) {
@@ -250,8 +272,10 @@ void special_exit_group(struct call *c)
 
 void special_exit(struct call *c)
 {
-	/* the only thread: the process ends */
-	special_exit_group(c);
+	if (thread_is_last() || c->t->vfork_depth)
+		special_exit_group(c); /* the process ends */
+	else
+		thread_exit(c);
 }
 
 void special_set_tid_address(struct call *c)
@@ -267,5 +291,14 @@ void special_set_robust_list(struct call *c)
 
 void special_futex(struct call *c)
 {
-	call_run(c);
+	if (one_thread) {
+		call_run(c);
+		return;
+	}
+	/*
+	 * Among threads a futex is a lock that is not pthread's: of libc itself, or of the program. Its
+	 * word is real memory at replay too, so the call is real in both modes, and not an event: whether
+	 * it has to wait depends on the moment.
+	 */
+	call_kernel(c);
 }

@@ -7,6 +7,7 @@ struct call;
 struct thread;
 
 /* memory.c */
+extern bool shares_memory; /* the process has mapped memory that a fork would share */
 void special_mmap(struct call *c);
 void special_munmap(struct call *c);
 void special_mprotect(struct call *c);
@@ -39,6 +40,14 @@ void special_dup(struct call *c);
 void special_fcntl(struct call *c);
 void special_sendfile(struct call *c);
 bool is_zero_device(int fd);
+
+/* signal.c */
+void special_rt_sigaction(struct call *c);
+void special_rt_sigprocmask(struct call *c);
+void special_rt_sigreturn(struct call *c);
+void special_sigaltstack(struct call *c);
+void special_rt_sigsuspend(struct call *c);
+void special_pause(struct call *c);
 
 /* settings.c */
 void special_prctl(struct call *c);

@@ -1,0 +1,318 @@
+/*
+ * The few ordered libc functions that need more than a section around them.
+ *
+ * fflush(0) and exit are about all FILEs: they go through the list one by one, in the section
+ * of each. fopen() may wait in open() for the other end of a pipe with a name; err() ends in
+ * exit(), which runs handlers that may wait for other threads; flockfile() keeps its section.
+ */
+#define _GNU_SOURCE
+#include "interpose/libc/libc.h"
+#include "functions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REAL(name) ((__typeof__(&name))libc_real[LIBC_##name])
+#define STUB(name) libc_stub_##name
+/* Declares libc_special_NAME, to which the exported NAME jumps unless it is foreign, and the stub of the same name. */
+#define SPECIAL(name)                                      \
+	extern __typeof__(name) libc_special_##name HIDDEN; \
+	extern __typeof__(name) libc_stub_##name HIDDEN
+
+extern FILE *_IO_list_all;
+enum { IO_LINE_BUF = 0x200 };
+
+/* ---- all FILEs ---------------------------------------------------------------------------- */
+
+struct files {
+	FILE **file;
+	size_t count;
+};
+
+/* The list as it is now. It changes only in the section `files`, so at replay it is the same. */
+static struct files list_files(void)
+{
+	struct files files = { 0 };
+	libc_section_enter(GROUP_files, 0);
+	for (FILE *f = _IO_list_all; f; f = f->_chain)
+		files.count++;
+	files.file = malloc(files.count * sizeof(FILE *) + 1);
+	files.count = 0;
+	for (FILE *f = _IO_list_all; f && files.file; f = f->_chain)
+		files.file[files.count++] = f;
+	libc_section_leave(GROUP_files, 0);
+	return files;
+}
+
+static bool is_listed(const FILE *f)
+{
+	libc_section_enter(GROUP_files, 0);
+	const FILE *there = _IO_list_all;
+	while (there && there != f)
+		there = there->_chain;
+	libc_section_leave(GROUP_files, 0);
+	return there;
+}
+
+static bool has_output(const FILE *f)
+{
+	if (f->_mode <= 0)
+		return f->_IO_write_ptr > f->_IO_write_base;
+	wchar_t *const *wide = (wchar_t *const *)f->_wide_data; /* read ptr, end, base; write base, ptr */
+	return wide[4] > wide[3];
+}
+
+/* What fflush(0) does: each FILE with output, in its section. One that was closed meanwhile is left out. */
+static int flush_all(int only_with_flag)
+{
+	struct files files = list_files();
+	int result = 0;
+	for (size_t i = 0; i < files.count; i++) {
+		FILE *f = files.file[i];
+		libc_section_enter((uint64_t)f, 0);
+		if (is_listed(f) && has_output(f) && (!only_with_flag || f->_flags & only_with_flag) && REAL(fflush)(f))
+			result = EOF;
+		libc_section_leave((uint64_t)f, 0);
+	}
+	free(files.file);
+	return result;
+}
+
+extern int _IO_fflush(FILE *);
+extern int _IO_flush_all(void);
+extern void _IO_flush_all_linebuffered(void);
+extern void _flushlbf(void);
+SPECIAL(fflush);
+SPECIAL(_IO_fflush);
+SPECIAL(_IO_flush_all);
+SPECIAL(_IO_flush_all_linebuffered);
+SPECIAL(_flushlbf);
+SPECIAL(fcloseall);
+
+int libc_special_fflush(FILE *f)
+{
+	if (!*libc_threads)
+		return REAL(fflush)(f);
+	return f ? STUB(fflush)(f) : flush_all(0);
+}
+
+int libc_special__IO_fflush(FILE *f)
+{
+	return libc_special_fflush(f);
+}
+
+int libc_special__IO_flush_all(void)
+{
+	return *libc_threads ? flush_all(0) : REAL(_IO_flush_all)();
+}
+
+void libc_special__IO_flush_all_linebuffered(void)
+{
+	if (*libc_threads)
+		flush_all(IO_LINE_BUF);
+	else
+		REAL(_IO_flush_all_linebuffered)();
+}
+
+void libc_special__flushlbf(void)
+{
+	libc_special__IO_flush_all_linebuffered();
+}
+
+int libc_special_fcloseall(void)
+{
+	if (*libc_threads)
+		flush_all(0);
+	return REAL(fcloseall)();
+}
+
+static bool contains(const struct files *files, const FILE *f)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (files->file[i] == f)
+			return true;
+	return false;
+}
+
+/*
+ * The last handler of exit(). What comes after it in exit() flushes all FILEs without their locks; so that it finds
+ * the same bytes at replay, other threads are kept out: their sections, and `files`, are taken and never given back.
+ * Who is inside one now (blocked in a read, say) is not waited for, as exit() does not.
+ */
+static void close_stdio(void *unused)
+{
+	(void)unused;
+	struct files taken = { 0 };
+	bool again = *libc_threads;
+	while (again) {
+		struct files now = list_files();
+		for (size_t i = 0; i < now.count; i++)
+			if (!contains(&taken, now.file[i]))
+				libc_section_enter((uint64_t)now.file[i], SECTION_TRY);
+		free(taken.file);
+		taken = now;
+		libc_section_enter(GROUP_files, 0);
+		again = false;
+		for (FILE *f = _IO_list_all; f && !again; f = f->_chain)
+			again = taken.file && !contains(&taken, f);
+		if (again)
+			libc_section_leave(GROUP_files, 0);
+	}
+}
+
+void libc_resolve(void) HIDDEN;
+__attribute__((constructor)) static void start(void)
+{
+	extern int __cxa_atexit(void (*)(void *), void *, void *);
+	libc_resolve();
+	/* Before the handlers of the program and of ld.so, so it runs after them. */
+	REAL(__cxa_atexit)(close_stdio, 0, 0);
+}
+
+/* ---- fopen --------------------------------------------------------------------------------- */
+
+static int flags_of(const char *mode)
+{
+	int flags = *mode == 'r' ? O_RDONLY : *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY | O_CREAT | O_APPEND;
+	for (const char *m = mode + 1; *m && *m != ','; m++)
+		switch (*m) {
+		case '+': flags = (flags & ~O_ACCMODE) | O_RDWR; break;
+		case 'x': flags |= O_EXCL; break;
+		case 'e': flags |= O_CLOEXEC; break;
+		}
+	return flags;
+}
+
+extern FILE *_IO_fopen(const char *, const char *);
+SPECIAL(fopen);
+SPECIAL(fopen64);
+SPECIAL(_IO_fopen);
+extern __typeof__(fdopen) STUB(fdopen) HIDDEN;
+
+/*
+ * A pipe with a name is opened first, since the section would keep out the thread that opens its other end. The look
+ * costs a system call, when there are several threads.
+ */
+FILE *libc_special_fopen(const char *path, const char *mode)
+{
+	struct stat about;
+	if (!*libc_threads || !mode || !strchr("rwa", *mode) || !path)
+		return REAL(fopen)(path, mode);
+	int error = errno;
+	bool waits = stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+	errno = error;
+	if (!waits)
+		return STUB(fopen)(path, mode);
+	int fd = open(path, flags_of(mode), 0666);
+	if (fd < 0)
+		return 0;
+	FILE *f = STUB(fdopen)(fd, mode);
+	if (!f)
+		close(fd);
+	return f;
+}
+
+FILE *libc_special_fopen64(const char *path, const char *mode)
+{
+	return libc_special_fopen(path, mode); /* the same function on machines of 64 bits */
+}
+
+FILE *libc_special__IO_fopen(const char *path, const char *mode)
+{
+	return libc_special_fopen(path, mode);
+}
+
+/* ---- FILEs held by the program ------------------------------------------------------------------ */
+
+extern void _IO_flockfile(FILE *);
+extern int _IO_ftrylockfile(FILE *);
+extern void _IO_funlockfile(FILE *);
+SPECIAL(flockfile);
+SPECIAL(ftrylockfile);
+SPECIAL(funlockfile);
+SPECIAL(_IO_flockfile);
+SPECIAL(_IO_ftrylockfile);
+SPECIAL(_IO_funlockfile);
+
+/* Also with one thread: it may create others while it holds the FILE, and these would wait inside the section. */
+void libc_special_flockfile(FILE *f)
+{
+	libc_section_enter((uint64_t)f, 0);
+	REAL(flockfile)(f);
+}
+
+int libc_special_ftrylockfile(FILE *f)
+{
+	long busy = libc_section_enter((uint64_t)f, SECTION_TRY);
+	return busy ? (int)busy : REAL(ftrylockfile)(f);
+}
+
+void libc_special_funlockfile(FILE *f)
+{
+	REAL(funlockfile)(f);
+	libc_section_leave((uint64_t)f, 0);
+}
+
+void libc_special__IO_flockfile(FILE *f)
+{
+	libc_special_flockfile(f);
+}
+
+int libc_special__IO_ftrylockfile(FILE *f)
+{
+	return libc_special_ftrylockfile(f);
+}
+
+void libc_special__IO_funlockfile(FILE *f)
+{
+	libc_special_funlockfile(f);
+}
+
+/* ---- messages that end in exit() ------------------------------------------------------------------ */
+
+extern _Noreturn void err(int, const char *, ...);
+extern _Noreturn void errx(int, const char *, ...);
+extern _Noreturn void verr(int, const char *, va_list);
+extern _Noreturn void verrx(int, const char *, va_list);
+extern void vwarn(const char *, va_list);
+extern void vwarnx(const char *, va_list);
+extern __typeof__(vwarn) STUB(vwarn) HIDDEN;
+extern __typeof__(vwarnx) STUB(vwarnx) HIDDEN;
+SPECIAL(err);
+SPECIAL(errx);
+SPECIAL(verr);
+SPECIAL(verrx);
+
+void libc_special_verr(int status, const char *format, va_list args)
+{
+	STUB(vwarn)(format, args);
+	exit(status);
+}
+
+void libc_special_verrx(int status, const char *format, va_list args)
+{
+	STUB(vwarnx)(format, args);
+	exit(status);
+}
+
+void libc_special_err(int status, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	STUB(vwarn)(format, args);
+	exit(status);
+}
+
+void libc_special_errx(int status, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	STUB(vwarnx)(format, args);
+	exit(status);
+}

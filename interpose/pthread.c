@@ -1,0 +1,236 @@
+/*
+ * Locks and conditions of pthread.
+ *
+ * A mutex that is free, and was last used by this thread, is taken and given back here, with
+ * the same stores as in sync_mutex_lock() and sync_mutex_unlock(): 1 atomic operation, 6 loads
+ * and 5 stores each, no call. Everything else enters the runtime.
+ *
+ * Waits are cancellation points. As in libc, a thread has asynchronous cancellation only while it
+ * is in the runtime's wait, where the cancelling signal is delivered at the end of the op.
+ */
+#define _GNU_SOURCE
+/* A cancelled thread leaves the wait between two instructions, where the compiler's tables of cleanups, which know
+   calls only, do not help; libc's older way, with a jump, does. */
+#undef __EXCEPTIONS
+#include <pthread.h>
+#include "interpose/interpose.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int is_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+/* ---- mutex ------------------------------------------------------------------------------- */
+
+static COLD int lock_slowly(struct mutex *m, enum mutex_how how, clockid_t clock, const struct timespec *until)
+{
+	if (m->kind == ~0u)
+		return EINVAL; /* destroyed */
+	before_wait();
+	return (int)CALL(mutex_lock, m, how, clock, until);
+}
+
+/* Normal and adaptive mutexes; the bits above are about elision. */
+static inline int is_quick(const struct mutex *m)
+{
+	uint32_t kind = m->kind & MUTEX_SLOWLY;
+	return kind == 0 || kind == MUTEX_ADAPTIVE;
+}
+
+static inline int quick_lock(struct mutex *m, enum mutex_how otherwise)
+{
+	struct front *f = self;
+	uint32_t free = 0;
+	if (unlikely(!f || !f->quick || !is_quick(m)) ||
+	    /* acquire: pairs with the release in unlock; what the last holder did is seen, and its stamp */
+	    unlikely(!__atomic_compare_exchange_n(&m->lock, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+		return lock_slowly(m, otherwise, 0, 0);
+	if (unlikely(!quick_known(f, m->stamp)))
+		return (int)CALL(mutex_lock, m, MUTEX_TAKEN);
+	uint64_t op = f->clock + 1;
+	f->clock = op;
+	/* relaxed: read by others only in a failed trylock, or to compare with their own id */
+	__atomic_store_n(&m->stamp, STAMP(f->slot, op), __ATOMIC_RELAXED);
+	__atomic_store_n(&m->owner, f->tid, __ATOMIC_RELAXED);
+	m->users++;
+	return 0;
+}
+
+EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	return quick_lock((struct mutex *)mutex, MUTEX_WAIT);
+}
+
+EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	return quick_lock((struct mutex *)mutex, MUTEX_TRY);
+}
+
+EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	struct mutex *m = (struct mutex *)mutex;
+	struct front *f = self;
+	if (unlikely(!f || !f->quick || !is_quick(m) || m->owner != f->tid)) {
+		if (m->kind == ~0u)
+			return EINVAL;
+		self_get();
+		return (int)CALL(mutex_unlock, m);
+	}
+	uint64_t op = f->clock + 1;
+	f->clock = op; /* before others can see the stamp: see op_given() */
+	__atomic_store_n(&m->stamp, STAMP(f->slot, op), __ATOMIC_RELAXED);
+	__atomic_store_n(&m->owner, 0, __ATOMIC_RELAXED);
+	m->users--;
+	/* release: pairs with the acquire above. After it the mutex may be gone. */
+	if (unlikely(__atomic_exchange_n(&m->lock, 0, __ATOMIC_RELEASE) == 2))
+		return (int)CALL(mutex_unlock, m, MUTEX_WAKE);
+	return 0;
+}
+
+EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	return lock_slowly((struct mutex *)mutex, MUTEX_WAIT, CLOCK_REALTIME, until);
+}
+
+EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
+{
+	if (!is_clock(clock))
+		return EINVAL;
+	return lock_slowly((struct mutex *)mutex, MUTEX_WAIT, clock, until);
+}
+
+EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	struct mutex *m = (struct mutex *)mutex;
+	int kind = 0, robust = 0, shared = 0, protocol = 0;
+	if (attr) {
+		pthread_mutexattr_gettype(attr, &kind);
+		pthread_mutexattr_getrobust(attr, &robust);
+		pthread_mutexattr_getpshared(attr, &shared);
+		pthread_mutexattr_getprotocol(attr, &protocol);
+	}
+	memset(mutex, 0, sizeof *mutex);
+	m->kind = (uint32_t)kind | (robust ? MUTEX_ROBUST : 0) | (shared ? MUTEX_SHARED : 0) |
+		  (protocol == PTHREAD_PRIO_INHERIT ? MUTEX_INHERIT : 0) |
+		  (protocol == PTHREAD_PRIO_PROTECT ? MUTEX_PROTECT : 0);
+	return 0;
+}
+
+EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	struct mutex *m = (struct mutex *)mutex;
+	if (!(m->kind & MUTEX_ROBUST) && m->users)
+		return EBUSY;
+	m->kind = ~0u;
+	return 0;
+}
+
+EXPORT int pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+	struct mutex *m = (struct mutex *)mutex;
+	if (!(m->kind & MUTEX_ROBUST) || m->owner != MUTEX_INCONSISTENT)
+		return EINVAL;
+	m->owner = self_get()->tid;
+	return 0;
+}
+
+ALSO(__pthread_mutex_lock, pthread_mutex_lock);
+ALSO(__pthread_mutex_trylock, pthread_mutex_trylock);
+ALSO(__pthread_mutex_unlock, pthread_mutex_unlock);
+ALSO(__pthread_mutex_init, pthread_mutex_init);
+ALSO(__pthread_mutex_destroy, pthread_mutex_destroy);
+/* (the header has it as a macro of sorts) */
+__asm__(".globl pthread_mutex_consistent_np; .set pthread_mutex_consistent_np, pthread_mutex_consistent");
+
+/* ---- condition ------------------------------------------------------------------------------ */
+
+#define COND_FAILED 0x100 /* as in cond.c */
+
+struct waiting {
+	struct cond *cond;
+	struct mutex *mutex;
+	long place;
+};
+
+static void cancelled(void *p)
+{
+	struct waiting *w = p;
+	CALL(cond_leave, w->cond, w->place);
+	CALL(mutex_lock, w->mutex, MUTEX_AGAIN);
+}
+
+static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
+{
+	struct waiting w = { (struct cond *)cond, (struct mutex *)mutex, 0 };
+	int type, r;
+	before_wait();
+	w.place = CALL(cond_enter, cond, mutex);
+	if (w.place >= COND_FAILED)
+		return (int)w.place - COND_FAILED;
+	pthread_cleanup_push(cancelled, &w);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	r = (int)CALL(cond_wait, cond, w.place, clock, until);
+	pthread_setcanceltype(type, 0);
+	pthread_cleanup_pop(0);
+	int again = (int)CALL(mutex_lock, mutex, MUTEX_AGAIN);
+	return again ? again : r;
+}
+
+EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	return cond_wait(cond, mutex, 0, 0);
+}
+
+static int valid(const struct timespec *until)
+{
+	return until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	clockid_t clock = ((struct cond *)cond)->flags & COND_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	return valid(until) ? cond_wait(cond, mutex, clock, until) : EINVAL;
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+				  const struct timespec *until)
+{
+	return valid(until) && is_clock(clock) ? cond_wait(cond, mutex, clock, until) : EINVAL;
+}
+
+EXPORT int pthread_cond_signal(pthread_cond_t *cond)
+{
+	self_get();
+	return (int)CALL(cond_wake, cond, 1);
+}
+
+EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	self_get();
+	return (int)CALL(cond_wake, cond, 2);
+}
+
+EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+	struct cond *c = (struct cond *)cond;
+	int shared = 0;
+	clockid_t clock = CLOCK_REALTIME;
+	if (attr) {
+		pthread_condattr_getpshared(attr, &shared);
+		pthread_condattr_getclock(attr, &clock);
+	}
+	memset(cond, 0, sizeof *cond);
+	c->flags = (shared ? COND_SHARED : 0) | (clock == CLOCK_MONOTONIC ? COND_MONOTONIC : 0);
+	return 0;
+}
+
+/* Threads that were woken do not look at it again, so there is nobody to wait for. */
+EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
+{
+	(void)cond;
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* What every file of libheddle.so needs: the calling thread, and libc's own functions. */
+#define _GNU_SOURCE
+#include "interpose/interpose.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+__thread struct front *self;
+
+struct front *self_find(void)
+{
+	return self = ENTRIES->self();
+}
+
+void *real_find(const char *name)
+{
+	void *f = dlsym(RTLD_NEXT, name);
+	if (!f) {
+		fprintf(stderr, "heddle: libc has no %s, which the program calls\n", name);
+		abort();
+	}
+	return f;
+}

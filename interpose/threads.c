@@ -1,0 +1,312 @@
+/*
+ * Creation, end and cancellation of threads; keys.
+ *
+ * The thread itself is libc's: we choose its stack, whose address tells its slot, and
+ * call libc's functions with everybody else kept out where they change what all share.
+ */
+#define _GNU_SOURCE
+#undef __EXCEPTIONS /* as in pthread.c */
+#include <pthread.h>
+#include "interpose/interpose.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint32_t threads; /* what libc knows about threads: lists of stacks, keys */
+
+/* By slot: is it detached? Written by its creator, and by who detaches it. */
+static uint8_t detached[MAP_SLOTS];
+
+static uint8_t *detached_of(pthread_t thread)
+{
+	static uint8_t other;
+	other = 0;
+	uint64_t at = (uint64_t)thread;
+	if (at < MAP_STACKS_BASE || at >= MAP_STACKS_END)
+		return &other;
+	return &detached[(at - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM];
+}
+
+/* ---- creation --------------------------------------------------------------------------- */
+
+struct start {
+	void *(*routine)(void *);
+	void *arg;
+};
+
+/* However the routine was left. */
+static void ended(struct start *s)
+{
+	(void)s;
+	if (libc_thread_ends)
+		libc_thread_ends();
+}
+
+static void *start(void *p)
+{
+	struct start s __attribute__((cleanup(ended))) = *(struct start *)p;
+	free(p);
+	self_find();
+	CALL(thread_begins);
+	return s.routine(s.arg);
+}
+
+static size_t stack_size(const pthread_attr_t *attr, size_t *most)
+{
+	size_t size = 0, usual = 0;
+	pthread_attr_t standard;
+	*most = MAP_THREAD_STACK_ROOM - 4 * (size_t)sysconf(_SC_PAGESIZE);
+	pthread_getattr_default_np(&standard);
+	pthread_attr_getstacksize(&standard, &usual);
+	pthread_attr_destroy(&standard);
+	if (attr)
+		pthread_attr_getstacksize(attr, &size);
+	/* who did not ask for a size of its own gets a little less than usual */
+	if (!attr || size == usual)
+		size = usual < *most ? usual : *most;
+	return size;
+}
+
+/* Gives the thread to come a stack, unless the program has chosen one. */
+static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given)
+{
+	void *chosen = 0;
+	size_t most;
+	if (given) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+		pthread_attr_getstackaddr(given, &chosen);
+#pragma GCC diagnostic pop
+		if (chosen)
+			return 0;
+	}
+	size_t size = stack_size(given, &most);
+	void *stack = (void *)CALL(thread_reserve, size);
+	if (!stack) {
+		/* never given back: when libc is done with it is not ours to know */
+		stack = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+		if (stack == MAP_FAILED)
+			return EAGAIN;
+	}
+	return pthread_attr_setstack(attr, stack, size);
+}
+
+static int is_detached(const pthread_attr_t *attr)
+{
+	int state = PTHREAD_CREATE_JOINABLE;
+	if (attr)
+		pthread_attr_getdetachstate(attr, &state);
+	return state == PTHREAD_CREATE_DETACHED;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *(*routine)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	struct start *s = malloc(sizeof *s);
+	if (!s)
+		return EAGAIN;
+	*s = (struct start){ routine, arg };
+	self_get();
+	if (!ENTRIES->threads_seen && libc_before_first_thread)
+		libc_before_first_thread();
+	SECTION_ENTER(&threads);
+	/* a copy of the bytes: it shares what the original points to, and is not destroyed */
+	if (given)
+		attr = *given;
+	else
+		pthread_attr_init(&attr);
+	int r = choose_stack(&attr, given);
+	if (!r)
+		r = REAL(pthread_create)(thread, &attr, start, s);
+	if (r)
+		CALL(thread_cancel_reserve);
+	else if ((*detached_of(*thread) = (uint8_t)is_detached(given)))
+		CALL(thread_released, *thread);
+	SECTION_LEAVE(&threads);
+	if (r)
+		free(s);
+	return r;
+}
+
+/* ---- end ---------------------------------------------------------------------------------- */
+
+/* libc loads the library that unwinds stacks when it first needs it: not while others do, too. */
+static void before_unwinding(void)
+{
+	self_get();
+	if (libc_before_unwinding)
+		libc_before_unwinding();
+}
+
+EXPORT void pthread_exit(void *result)
+{
+	before_unwinding();
+	REAL(pthread_exit)(result);
+	__builtin_unreachable();
+}
+
+#ifdef __x86_64__
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() __asm__ volatile("yield")
+#endif
+
+static uint32_t id_of(pthread_t thread)
+{
+	/* libc tells debuggers where the id is: bits, count, offset */
+	static const uint32_t *place;
+	if (!place)
+		place = real_find("_thread_db_pthread_tid");
+	return *(const volatile uint32_t *)((const char *)thread + place[2]);
+}
+
+enum { JOIN_WAIT = 0, JOIN_TRY = 1 };
+
+/*
+ * The runtime waits for the thread's end, with the outcome that counts; then libc's join finds it gone, and
+ * neither waits nor enters the kernel.
+ */
+static int join(pthread_t thread, void **result, int how, clockid_t clock, const struct timespec *until)
+{
+	int type, r;
+	if (pthread_equal(thread, pthread_self()))
+		return EDEADLK;
+	if (*detached_of(thread))
+		return EINVAL;
+	before_wait();
+	if (how == JOIN_WAIT) {
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+		r = (int)CALL(thread_joined, thread, how, clock, until);
+		pthread_setcanceltype(type, 0);
+	} else {
+		r = (int)CALL(thread_joined, thread, how);
+	}
+	if (r)
+		return r;
+	SECTION_ENTER(&threads);
+	r = REAL(pthread_join)(thread, result);
+	CALL(thread_released, thread);
+	SECTION_LEAVE(&threads);
+	return r;
+}
+
+EXPORT int pthread_join(pthread_t thread, void **result)
+{
+	return join(thread, result, JOIN_WAIT, 0, 0);
+}
+
+EXPORT int pthread_tryjoin_np(pthread_t thread, void **result)
+{
+	return join(thread, result, JOIN_TRY, 0, 0);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
+{
+	return join(thread, result, JOIN_WAIT, CLOCK_REALTIME, until);
+}
+
+EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *until)
+{
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return EINVAL;
+	return join(thread, result, JOIN_WAIT, clock, until);
+}
+
+EXPORT int pthread_detach(pthread_t thread)
+{
+	self_get();
+	SECTION_ENTER(&threads);
+	int r = REAL(pthread_detach)(thread);
+	if (!r) {
+		*detached_of(thread) = 1;
+		CALL(thread_released, thread);
+	}
+	SECTION_LEAVE(&threads);
+	return r;
+}
+
+/* ---- cancellation ------------------------------------------------------------------------------ */
+
+/*
+ * libc marks the other thread as cancelled, which that thread may notice at any cancellation point. Here the other
+ * thread marks itself, in the handler of a signal, which comes at one of its events, the same at replay.
+ */
+#define SIGNAL_CANCEL 32
+
+static void cancel_handler(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)info, (void)context;
+	int e = errno;
+	REAL(pthread_cancel)(pthread_self());
+	errno = e;
+}
+
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+#ifdef __x86_64__
+void heddle_restorer(void);
+__asm__(".text; .type heddle_restorer, @function\nheddle_restorer: mov $15, %eax; syscall; ud2");
+#define RESTORER      heddle_restorer
+#define WITH_RESTORER 0x04000000
+#else
+#define RESTORER      0
+#define WITH_RESTORER 0
+#endif
+
+EXPORT int pthread_cancel(pthread_t thread)
+{
+	before_unwinding();
+	if (pthread_equal(thread, pthread_self()))
+		return REAL(pthread_cancel)(thread);
+	/* each time, since libc puts its own handler there when it first cancels */
+	struct kernel_sigaction action = { cancel_handler, SA_SIGINFO | SA_RESTART | WITH_RESTORER, RESTORER, 0 };
+	SECTION_ENTER(&threads);
+	uint32_t id = id_of(thread);
+	if (id) {
+		syscall(SYS_rt_sigaction, SIGNAL_CANCEL, &action, 0, 8);
+		syscall(SYS_tgkill, getpid(), id, SIGNAL_CANCEL);
+	}
+	SECTION_LEAVE(&threads);
+	return 0; /* as libc's: also if it has ended */
+}
+
+/* ---- keys: libc's table of them is one for all threads ----------------------------------------------- */
+
+EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+	self_get();
+	SECTION_ENTER(&threads);
+	int r = REAL(pthread_key_create)(key, destructor);
+	SECTION_LEAVE(&threads);
+	return r;
+}
+ALSO(__pthread_key_create, pthread_key_create);
+
+EXPORT int pthread_key_delete(pthread_key_t key)
+{
+	self_get();
+	SECTION_ENTER(&threads);
+	int r = REAL(pthread_key_delete)(key);
+	SECTION_LEAVE(&threads);
+	return r;
+}
+
+/* ---- all of libc's functions are found before there are threads, not while others hold the loader's lock ---- */
+
+__attribute__((constructor)) static void find_early(void)
+{
+	self_find();
+	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
+	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);
+	id_of(pthread_self());
+}

@@ -1,0 +1,223 @@
+/*
+ * Order as edges between ops: see sync.h for the words.
+ *
+ * front->clock counts the ops that are finished. While recording it lies in the
+ * ring, so a killed thread leaves it behind, and replay stops the thread there:
+ * an op that waited for ever is begun again, and waits for ever again.
+ *
+ * Recording: op n of this thread follows op m of thread s. The edge is left out if
+ * this thread already knows of an op >= m of s. What it knows is a list of sixteen;
+ * forgetting one costs an edge, never exactness.
+ *
+ * Replaying: `done` is stored with release at the end of each op, and loaded with
+ * acquire by who waits for it: so everything the source did before is seen.
+ */
+#include "runtime/runtime.h"
+
+struct front *front_of(struct thread *t)
+{
+	return t->front;
+}
+
+/* ---- record -------------------------------------------------------------------- */
+
+static bool is_known(struct thread *t, uint64_t stamp)
+{
+	for (unsigned i = 0; i < COUNT(t->known); i++) {
+		if (STAMP_SLOT(t->known[i]) != STAMP_SLOT(stamp) || !t->known[i])
+			continue;
+		if (STAMP_CLOCK(t->known[i]) >= STAMP_CLOCK(stamp))
+			return true;
+		t->known[i] = stamp; /* about to be known */
+		return false;
+	}
+	t->known[t->known_next++ % COUNT(t->known)] = stamp;
+	return false;
+}
+
+void op_edge(struct thread *t, uint64_t stamp)
+{
+	if (replaying || !stamp || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
+		return;
+	size_t size = sizeof(struct entry) + 16;
+	struct entry *e = log_reserve(t, size);
+	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_EDGE, .flags = 2 };
+	uint64_t *args = (uint64_t *)(e + 1);
+	args[0] = t->front->clock + 1;
+	args[1] = stamp;
+	log_commit(t, size);
+}
+
+static void log_outcome(struct thread *t, long result)
+{
+	size_t size = sizeof(struct entry) + 8;
+	struct entry *e = log_reserve(t, size);
+	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_SYNC, .flags = 1, .result = result };
+	*(uint64_t *)(e + 1) = t->front->clock + 1;
+	log_commit(t, size);
+}
+
+/* ---- chaos: bad luck on purpose ----------------------------------------------------- */
+
+static uint64_t random_number(struct thread *t)
+{
+	/* xorshift; the seed differs for each slot */
+	t->chaos ^= t->chaos << 13;
+	t->chaos ^= t->chaos >> 7;
+	t->chaos ^= t->chaos << 17;
+	return t->chaos;
+}
+
+void chaos_perturb(struct thread *t)
+{
+	uint64_t r = random_number(t);
+	if (r % 8 == 0)
+		SYS0(__NR_sched_yield);
+	if (r % 64 == 1) {
+		struct {
+			uint64_t sec, nsec;
+		} nap = { 0, r >> 32 & 0xfffff }; /* up to a millisecond */
+		SYS2(__NR_nanosleep, &nap, 0);
+	}
+}
+
+/* ---- replay --------------------------------------------------------------------------- */
+
+void wait_a_little(unsigned *round, uint32_t *word, uint32_t value)
+{
+	/* 40 looks, then yields: measured best with more threads than cores; sleeping only after long */
+	unsigned n = (*round)++;
+	if (n < 40)
+		return;
+	if (n < 2000)
+		SYS0(__NR_sched_yield);
+	else
+		futex_wait(word, value, 2);
+	if (control->stop)
+		SYS1(__NR_exit_group, 123);
+}
+
+static void wait_for_op(struct thread *t, uint64_t stamp)
+{
+	uint32_t slot = STAMP_SLOT(stamp);
+	if (slot >= MAP_SLOTS || slot >= thread_highest())
+		cannot("the trace has an edge from thread %u, which does not exist: it is damaged", (unsigned long)slot);
+	struct thread *source = thread_of(slot);
+	unsigned round = 0;
+	t->waits_for = stamp;
+	while (__atomic_load_n(&source->front->done, __ATOMIC_ACQUIRE) < STAMP_CLOCK(stamp))
+		wait_a_little(&round, (uint32_t *)&source->front->done, (uint32_t)source->front->done);
+	t->waits_for = 0;
+}
+
+/* Is the next entry about the op that is under way? */
+static const struct entry *entry_of_op(struct thread *t, enum entry_kind kind)
+{
+	const struct entry *e = log_peek(t);
+	if (!e || e->kind != kind || *(const uint64_t *)(e + 1) != t->front->clock + 1)
+		return 0;
+	return e;
+}
+
+static void replay_begin(struct thread *t)
+{
+	if (t->front->clock >= t->op_limit)
+		thread_park(t); /* it had not finished this one when the recording ended */
+	for (const struct entry *e; (e = entry_of_op(t, ENTRY_EDGE));) {
+		uint64_t stamp = ((const uint64_t *)(e + 1))[1];
+		log_take(t);
+		wait_for_op(t, stamp);
+	}
+}
+
+/* ---- both ------------------------------------------------------------------------------- */
+
+uint64_t op_begin(struct thread *t)
+{
+	if (replaying)
+		replay_begin(t);
+	else if (unlikely(t->front->chaos))
+		chaos_perturb(t);
+	return t->front->clock + 1;
+}
+
+long op_outcome(struct thread *t, long result)
+{
+	if (!replaying) {
+		if (result)
+			log_outcome(t, result);
+		return result;
+	}
+	const struct entry *e = entry_of_op(t, ENTRY_SYNC);
+	if (!e)
+		return 0;
+	result = e->result;
+	log_take(t);
+	return result;
+}
+
+void op_end(struct thread *t)
+{
+	struct front *f = t->front;
+	if (!replaying) {
+		f->clock++;
+		return;
+	}
+	f->clock++;
+	__atomic_store_n(&f->done, f->clock, __ATOMIC_RELEASE);
+	/* who sleeps on it looks again by itself after 2 ms; a wake for each op would cost a call */
+}
+
+/* ---- waiting, recording ------------------------------------------------------------------- */
+
+long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, const int64_t *deadline)
+{
+	/* FUTEX_WAIT_BITSET takes an absolute time; realtime is a flag */
+	uint64_t op = 9 | 128 | (deadline && clockid == 0 ? 256 : 0);
+	uint64_t args[6] = { (uint64_t)word, op, value, (uint64_t)deadline, 0, 0xffffffff };
+	long r = gate_wait(&t->held, __NR_futex, args);
+	return r == GATE_HELD ? -EINTR : r;
+}
+
+void sync_wake(uint32_t *word, int count)
+{
+	SYS3(__NR_futex, word, 1 | 128 /* FUTEX_WAKE, private */, count);
+}
+
+/* ---- stamps of objects that have no room for one -------------------------------------------- */
+
+#define STAMPS 65536 /* a power of two */
+
+struct side_stamp {
+	const void *object;
+	uint64_t stamp;
+	uint32_t lock;
+};
+static struct side_stamp side[STAMPS];
+
+/* Entries are never taken away: an address that is used again continues its chain, which costs an edge. */
+uint64_t *stamp_lock(const void *object)
+{
+	uint64_t h = (uint64_t)object >> 3;
+	h = (h ^ h >> 16) % STAMPS;
+	for (unsigned i = 0; i < STAMPS; i++, h = (h + 1) % STAMPS) {
+		struct side_stamp *s = &side[h];
+		const void *there = __atomic_load_n(&s->object, __ATOMIC_ACQUIRE), *none = 0;
+		if (!there && __atomic_compare_exchange_n(&s->object, &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			there = object;
+		else if (!there)
+			there = none;
+		if (there != object)
+			continue;
+		while (__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
+			SYS0(__NR_sched_yield);
+		return &s->stamp;
+	}
+	cannot("the program uses more than %d synchronisation objects that need a place outside their own memory", (long)STAMPS);
+}
+
+void stamp_unlock(uint64_t *stamp)
+{
+	struct side_stamp *s = (struct side_stamp *)((uint8_t *)stamp - offsetof(struct side_stamp, stamp));
+	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
+}

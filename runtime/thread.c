@@ -1,0 +1,468 @@
+/*
+ * Threads: slots, creation, end.
+ *
+ * A thread is named by its slot, a small number that its creator's clone entry
+ * holds, and that is used again after its end. Everything of a slot lasts: the
+ * stacks of the runtime, the stream (the next thread in the slot continues it)
+ * and the count of ops, so that a stamp names one op of the process for ever.
+ * Whoever creates a thread in a used slot does so after the one before is gone.
+ */
+#include "loader/arch/arch.h"
+#include "loader/patch.h"
+#include "runtime/memory/heap.h"
+#include "runtime/runtime.h"
+#include "runtime/sync/objects.h"
+#include "runtime/syscalls/special/special.h"
+#include <linux/mman.h>
+#include <linux/sched.h>
+
+static uint32_t highest;    /* slots ever used; grows only */
+static uint32_t live = 1;   /* threads that have not ended */
+static uint32_t parked;	    /* replay: threads at the end of their recording */
+static uint32_t slots_lock; /* record: who chooses a slot */
+
+uint32_t thread_highest(void)
+{
+	return __atomic_load_n(&highest, __ATOMIC_ACQUIRE);
+}
+
+static void map_room(uint64_t from, uint64_t to)
+{
+	long r = SYS6(__NR_mmap, from, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+		      -1, 0);
+	if (is_error(r))
+		cannot("no memory for the runtime's part of a thread: error %d\n"
+		       "heddle: each thread takes a few mappings; see vm.max_map_count and `heddle doctor`", -r);
+}
+
+struct thread *thread_prepare(uint32_t slot)
+{
+	struct thread *t = thread_of(slot);
+	if (slot >= thread_highest()) {
+		uint64_t base = (uint64_t)t - THREAD_STRUCT_AT;
+		map_room(base + THREAD_STACK_AT, base + THREAD_STACK_END);
+		map_room(base + THREAD_SIGNAL_AT, base + THREAD_STRUCT_AT + ALIGN_UP(sizeof *t, page_size));
+		__atomic_store_n(&highest, slot + 1, __ATOMIC_RELEASE);
+	}
+	t->slot = slot;
+	t->stack = (uint64_t)t - THREAD_STRUCT_AT + THREAD_STACK_END;
+	t->process = &process;
+	t->timer = -1;
+	t->held = t->held_count = 0;
+	t->waiting = false;
+	t->vfork_depth = 0;
+	return t;
+}
+
+/* ---- slots ---------------------------------------------------------------------------- */
+
+static bool is_gone(const struct thread *t)
+{
+	if (t->state == THREAD_NONE)
+		return true;
+	return t->state == THREAD_ENDED && !__atomic_load_n(&t->claimed, __ATOMIC_ACQUIRE) &&
+	       SYS3(__NR_tgkill, SYS0(__NR_getpid), t->real_tid, 0) == -ESRCH;
+}
+
+/* Record: the lowest slot that nobody uses. */
+static uint32_t choose_slot(void)
+{
+	while (__atomic_exchange_n(&slots_lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+	uint32_t slot = 0;
+	while (slot < highest && !is_gone(thread_of(slot)))
+		slot++;
+	if (slot == MAP_SLOTS)
+		cannot("the program has more than %d threads at once", (long)MAP_SLOTS);
+	thread_prepare(slot)->state = THREAD_RUNS;
+	__atomic_store_n(&slots_lock, 0, __ATOMIC_RELEASE);
+	return slot;
+}
+
+/* Replay: the thread that had this slot before must really be gone. */
+static void wait_for_slot(uint32_t slot)
+{
+	unsigned round = 40;
+	if (slot >= MAP_SLOTS || slot > highest)
+		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
+	if (slot < highest)
+		while (!is_gone(thread_of(slot)))
+			wait_a_little(&round, &thread_of(slot)->state, THREAD_RUNS);
+}
+
+/* ---- the thread pointer ------------------------------------------------------------------ */
+
+/* Pairs for entry.S, which reads without a lock: an entry is filled before the end mark moves on. */
+#define OUTSIDE 64
+struct outside {
+	uint64_t tls;
+	struct thread *t;
+} outside_threads[OUTSIDE + 1] = { { 0, (struct thread *)(MAP_RUNTIME_STACKS + THREAD_STRUCT_AT) } };
+static uint32_t outside_lock;
+
+static bool on_our_stack(uint64_t tls)
+{
+	return tls >= MAP_STACKS_BASE && tls < MAP_STACKS_END;
+}
+
+static void lock_outside(void)
+{
+	while (__atomic_exchange_n(&outside_lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+}
+
+void thread_remember_tls(struct thread *t)
+{
+	if (!t->tls || on_our_stack(t->tls))
+		return;
+	lock_outside();
+	unsigned i = 0;
+	while (outside_threads[i].tls && outside_threads[i].tls != t->tls && outside_threads[i].t != t)
+		i++;
+	if (i == OUTSIDE)
+		cannot("the program gives more than %d threads stacks of its own", (long)OUTSIDE);
+	if (!outside_threads[i].tls)
+		outside_threads[i + 1] = outside_threads[i]; /* the end mark */
+	outside_threads[i].t = t;
+	__atomic_store_n(&outside_threads[i].tls, t->tls, __ATOMIC_RELEASE);
+	__atomic_store_n(&outside_lock, 0, __ATOMIC_RELEASE);
+}
+
+void thread_forget_tls(struct thread *t)
+{
+	/* it still runs, and is still found; the next thread in its slot takes the entry over */
+	(void)t;
+}
+
+/* ---- creation ---------------------------------------------------------------------------- */
+
+static struct thread *new_thread(struct call *c, uint32_t slot)
+{
+	struct thread *parent = c->t, *t = thread_prepare(slot);
+	t->state = THREAD_RUNS;
+	t->regs = parent->regs;
+	t->resume = parent->resume;
+	t->mask = parent->mask;
+	t->alt = (struct alt_stack){ .flags = 2 /* SS_DISABLE */ };
+	t->tls = c->args[0] & CLONE_SETTLS ? c->args[CLONE_TLS] : 0;
+	t->end_stamp = 0;
+	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
+	memset(t->known, 0, sizeof t->known);
+	REGS_RESULT(&t->regs) = 0;
+	t->regs.pc += SYSCALL_SIZE;
+	if (c->args[1]) {
+		stub_push_frame(&t->regs, c->args[1]);
+		t->regs.sp = c->args[1];
+	}
+	if (!t->log.data)
+		log_open(t, image_number);
+	t->front->slot = slot;
+	t->front->chaos = control->chaos;
+	t->front->quick = !replaying && !control->chaos;
+	thread_remember_tls(t);
+	heap_thread_started(t);
+	return t;
+}
+
+_Noreturn void thread_child(struct thread *t)
+{
+	t->real_tid = (uint32_t)SYS0(__NR_gettid);
+	arch_thread_start(t);
+	if (replaying) {
+		const struct entry *e = log_peek(t);
+		if (!e)
+			thread_park(t);
+		if (e->kind != ENTRY_THREAD)
+			diverged(t, e, "a thread begins");
+		t->front->tid = (uint32_t)e->result;
+		log_take(t);
+	} else {
+		t->front->tid = t->real_tid;
+		size_t size = sizeof(struct entry) + 8;
+		struct entry *e = log_reserve(t, size);
+		*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_THREAD, .flags = 1, .result = t->real_tid };
+		*(uint64_t *)(e + 1) = t->tls;
+		log_commit(t, size);
+	}
+	signals_thread_start(t);
+	resume_program(t);
+}
+
+#define KERNEL_WRITES (CLONE_PARENT_SETTID | CLONE_CHILD_SETTID)
+
+static void record_clone(struct call *c)
+{
+	bool on_our_stack = c->t->reserved;
+	uint32_t slot = on_our_stack ? c->t->reserved - 1 : choose_slot();
+	c->t->reserved = 0;
+	bool first = one_thread;
+	one_thread = false;
+	call_begin(c);
+	struct thread *t = new_thread(c, slot);
+	t->claimed = on_our_stack; /* libc keeps what it knows of the thread there */
+	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
+	signals_before_fork();
+	c->result = gate_thread(c->args, t->stack, t);
+	signals_after_fork(c->t, false);
+	if (c->result < 0) {
+		__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
+		t->state = THREAD_NONE;
+		one_thread = first;
+	} else {
+		call_block(c, BLOCK_CHILD, 1, slot, 0, 0);
+		if (c->args[0] & CLONE_PARENT_SETTID)
+			call_block(c, BLOCK_OUT, 2, c->args[2], 4, (void *)c->args[2]);
+	}
+	call_end(c);
+}
+
+static void replay_clone(struct call *c)
+{
+	const struct entry *e = log_peek(c->t);
+	const struct block *child = e && e->kind == ENTRY_SYSCALL ? entry_find(e, BLOCK_CHILD, 1) : 0;
+	if (child && one_thread) {
+		one_thread = false;
+		ticket_start(c->t->ticket);
+	}
+	uint32_t slot = child ? (uint32_t)child->addr : 0;
+	c->t->reserved = 0;
+	call_replay(c);
+	if (!child)
+		return;
+	wait_for_slot(slot);
+	struct thread *t = new_thread(c, slot);
+	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
+	uint64_t args[6];
+	memcpy(args, c->args, sizeof args);
+	args[0] &= ~(uint64_t)KERNEL_WRITES; /* the recorded id is there already */
+	signals_before_fork();
+	long r = gate_thread(args, t->stack, t);
+	signals_after_fork(c->t, false);
+	if (r < 0)
+		cannot("cannot create a thread at replay: error %d", -r);
+}
+
+void thread_clone(struct call *c)
+{
+	if (!(c->args[0] & CLONE_THREAD))
+		cannot("the program starts a process that shares its memory (clone flags %x), which cannot be recorded", c->args[0]);
+	if (replaying)
+		replay_clone(c);
+	else
+		record_clone(c);
+}
+
+/* ---- what libheddle.so tells about threads -------------------------------------------------- */
+
+/* Reserves the slot of the thread that the caller is about to create, and gives the top of a stack for it. */
+long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)b, (void)c, (void)d;
+	op_begin(t);
+	uint32_t slot = replaying ? 0 : choose_slot();
+	slot = (uint32_t)op_outcome(t, slot); /* never 0: the first thread has that */
+	if (!slot || slot >= MAP_SLOTS)
+		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
+	op_end(t);
+	t->reserved = slot + 1;
+	if (size + 2 * page_size > MAP_THREAD_STACK_ROOM)
+		return 0;
+	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM;
+	/* mapped once for the slot; what an earlier thread left there is there again at replay */
+	if (replaying)
+		wait_for_slot(slot);
+	SYS6(__NR_mmap, base + page_size, MAP_THREAD_STACK_ROOM - page_size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK, -1, 0);
+	return (long)(base + MAP_THREAD_STACK_ROOM - ALIGN_UP(size, page_size));
+}
+
+/* pthread_create failed after all. */
+long sync_thread_cancel_reserve(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)a, (void)b, (void)c, (void)d;
+	if (t->reserved && !replaying)
+		thread_of(t->reserved - 1)->state = THREAD_NONE;
+	t->reserved = 0;
+	return 0;
+}
+
+long sync_thread_begins(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)t, (void)a, (void)b, (void)c, (void)d;
+	return 0;
+}
+
+
+/* The slot of a pthread_t: stacks of ours say it by their address, others by their TLS. */
+static struct thread *thread_of_pthread(uint64_t pthread)
+{
+	if (pthread >= MAP_STACKS_BASE && pthread < MAP_STACKS_END)
+		return thread_of((uint32_t)((pthread - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM));
+	for (uint32_t slot = 1; slot < thread_highest(); slot++)
+		if (thread_of(slot)->tls - pthread < 65536 || pthread - thread_of(slot)->tls < 65536)
+			return thread_of(slot);
+	return thread_of(0);
+}
+
+/* Nobody will look at this thread any more (joined, or detached): its slot may be used again after its end. */
+long sync_thread_released(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)t, (void)b, (void)c, (void)d;
+	__atomic_store_n(&thread_of_pthread(pthread)->claimed, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Waits for the thread's end. try: EBUSY instead; until: a deadline of `clock`, or 0. */
+long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64_t clock, uint64_t until)
+{
+	struct thread *other = thread_of_pthread(pthread);
+	long r = 0;
+	op_begin(t);
+	/* acquire: with the release in thread_exit() */
+	while (!replaying && !r && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED) {
+		r = try ? EBUSY : -sync_wait(t, &other->state, THREAD_RUNS, (int)clock, (const int64_t *)until);
+		if (r == EINTR)
+			return SYNC_INTERRUPTED;
+		if (r == EAGAIN)
+			r = 0;
+	}
+	r = op_outcome(t, r);
+	if (!r)
+		op_edge(t, other->end_stamp);
+	op_end(t);
+	return r;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void thread_exit(struct call *c)
+{
+	struct thread *t = c->t;
+	mutex_owner_died(t);
+	heap_thread_ended(t);
+	uint64_t op = op_begin(t);
+	t->end_stamp = STAMP(t->slot, op);
+	op_end(t);
+	if (replaying) {
+		call_replay(c);
+	} else {
+		call_begin(c);
+		c->result = 0;
+		call_end(c);
+	}
+	__atomic_fetch_sub(&live, 1, __ATOMIC_ACQ_REL);
+	thread_forget_tls(t);
+	/* from here on nothing of the slot may be touched: who sees ENDED waits for the kernel to be done, too */
+	__atomic_store_n(&t->state, THREAD_ENDED, __ATOMIC_RELEASE);
+	sync_wake(&t->state, 0x7fffffff);
+	for (;;)
+		SYS1(__NR_exit, c->args[0]);
+}
+
+bool thread_is_last(void)
+{
+	return __atomic_load_n(&live, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* What other threads may be in the middle of must be whole in the child. */
+void thread_before_fork(void)
+{
+	lock_outside();
+	patch_lock();
+}
+
+void thread_after_fork(void)
+{
+	patch_unlock();
+	__atomic_store_n(&outside_lock, 0, __ATOMIC_RELEASE);
+}
+
+void thread_forked(struct thread *t)
+{
+	live = 1;
+	parked = 0;
+	one_thread = true;
+	space_forked();
+	heap_after_fork(t, true);
+	sleepers_forked(t);
+	slots_lock = 0;
+	t->real_tid = (uint32_t)SYS0(__NR_gettid);
+	for (uint32_t slot = 0; slot < highest; slot++)
+		if (thread_of(slot) != t)
+			thread_of(slot)->state = THREAD_NONE;
+	/* their streams were the parent's */
+	for (uint32_t slot = 0; slot < highest; slot++)
+		thread_of(slot)->log.data = 0;
+}
+
+/* ---- from libheddle.so ------------------------------------------------------------------------------ */
+
+long sync_run(struct thread *t);
+long sync_run(struct thread *t)
+{
+	for (;;) {
+		if (replaying)
+			signals_deliver(t, true);
+		sync_function *f = (sync_function *)SYNC_CALL_ARG(&t->regs, 0);
+		long r = f(t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),
+			   SYNC_CALL_ARG(&t->regs, 4));
+		if (likely(r != SYNC_INTERRUPTED)) {
+			if (unlikely(t->held || replaying)) {
+				regs_returned(&t->regs, (uint64_t)r);
+				signals_deliver(t, false);
+			}
+			return r;
+		}
+		/* the handler's frame leads back into sync_call with the same arguments */
+		signals_deliver(t, true);
+	}
+}
+
+void thread_fill_entries(void)
+{
+	long r = SYS6(__NR_mmap, MAP_ENTRIES, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (is_error(r))
+		cannot("no memory: error %d", -r);
+	struct sync_entries *e = (void *)r;
+	*e = (struct sync_entries){ .version = TRACE_VERSION, .call = sync_call, .self = sync_self };
+#define SYNC_FILL(name) e->functions[SYNC_##name] = sync_##name;
+	SYNC_FUNCTIONS(SYNC_FILL)
+#undef SYNC_FILL
+	SYS3(__NR_mprotect, MAP_ENTRIES, page_size, PROT_READ);
+}
+
+/* ---- replay: standing still ------------------------------------------------------------------------ */
+
+bool thread_all_idle(uint32_t waiting)
+{
+	return __atomic_load_n(&parked, __ATOMIC_ACQUIRE) + waiting >= __atomic_load_n(&live, __ATOMIC_ACQUIRE);
+}
+
+_Noreturn void thread_park(struct thread *t)
+{
+	__atomic_store_n(&t->state, THREAD_PARKED, __ATOMIC_RELEASE);
+	uint32_t n = __atomic_add_fetch(&parked, 1, __ATOMIC_ACQ_REL);
+	if (n >= __atomic_load_n(&live, __ATOMIC_ACQUIRE))
+		replay_all_ended(t);
+	for (uint32_t never = 0;;) {
+		futex_wait(&never, 0, 1000);
+		if (control->stop)
+			SYS1(__NR_exit_group, 123);
+		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) >= __atomic_load_n(&live, __ATOMIC_ACQUIRE))
+			replay_all_ended(t);
+	}
+}
+
+void thread_wait_for_others(struct thread *t)
+{
+	(void)t;
+	/* a thread in an endless loop never parks: it gets a second */
+	for (unsigned round = 0; round < 3000; round++) {
+		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) + 1 >= __atomic_load_n(&live, __ATOMIC_ACQUIRE))
+			return;
+		struct {
+			uint64_t sec, nsec;
+		} nap = { 0, round < 100 ? 20000 : 500000 };
+		SYS2(__NR_nanosleep, &nap, 0);
+	}
+}

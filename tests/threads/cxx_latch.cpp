@@ -1,0 +1,63 @@
+/*
+ * std::latch and std::barrier (C++20) are atomics in headers, with a futex behind: nothing of them is a function of a
+ * library. An unmodified binary shows only the futex calls; an order that is lost here is one that the recording has to
+ * warn of. Who ran the completion, and what was seen after each phase, is printed.
+ */
+// run: varies flags="-std=c++20"
+#include "threads.h"
+#include <barrier>
+#include <latch>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+enum { THREADS = 4, PHASES = 100 };
+static std::latch start(THREADS), done(THREADS);
+static thread_local unsigned self;
+static arrivals completions, order;
+static std::mutex m;
+static unsigned cells[THREADS];
+
+struct completion {
+	void operator()() noexcept
+	{
+		arrive(&completions, self);
+	}
+};
+static std::barrier phases(THREADS, completion());
+
+static void work(unsigned me)
+{
+	self = me;
+	start.arrive_and_wait();
+	for (unsigned i = 0; i < PHASES; i++) {
+		cells[me] = i;
+		dawdle(2000);
+		phases.arrive_and_wait();
+		for (unsigned k = 0; k < THREADS; k++)
+			CHECK(cells[k] == i);
+		phases.arrive_and_wait();
+	}
+	{
+		std::lock_guard<std::mutex> lock(m);
+		arrive(&order, me);
+	}
+	done.count_down();
+}
+
+int main()
+{
+	std::vector<std::thread> threads;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		threads.emplace_back(work, i);
+	done.wait();
+	{
+		std::lock_guard<std::mutex> lock(m);
+		print_arrivals("completions", &completions);
+		print_arrivals("order", &order);
+	}
+	for (auto &t : threads)
+		t.join();
+	return 0;
+}

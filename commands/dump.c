@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include "meta.h"
 #include "runtime/syscalls/describe.h"
 
@@ -18,15 +20,19 @@ static const char help[] = "usage: heddle dump [OPTIONS] [TRACE]\n"
 			   "result and a piece of what the kernel wrote; signals, faults, starts of processes.\n"
 			   "\n"
 			   "      --json       one JSON object a line, complete\n"
+			   "      --lines      where an entry holds an address of code, its function and source line\n"
 			   "      --image=N    only the process image p<N>\n"
 			   "      --thread=M   only the thread t<M> of each image\n";
 
 #define PREVIEW 32 /* bytes of data shown */
 
+static FILE *out; /* where all of this file prints */
+
 struct dump {
-	bool json;
+	bool json, lines;
 	long image, thread;
 	const struct trace_stream *stream;
+	struct where *where; /* with --lines, once the stream has an address to look up */
 };
 
 static const char *const kind_names[ENTRY_KINDS] = {
@@ -56,18 +62,18 @@ static void print_data(const void *data, size_t len)
 {
 	const unsigned char *p = data;
 
-	putchar('"');
+	putc('"', out);
 	for (size_t i = 0; i < len && i < PREVIEW; i++) {
 		static const char plain[] = "\n\t\r\\\"", letter[] = "ntr\\\"";
 		const char *at = p[i] ? strchr(plain, p[i]) : NULL;
 		if (at)
-			printf("\\%c", letter[at - plain]);
+			fprintf(out, "\\%c", letter[at - plain]);
 		else if (p[i] >= ' ' && p[i] < 127)
-			putchar(p[i]);
+			putc(p[i], out);
 		else
-			printf("\\x%02x", p[i]);
+			fprintf(out, "\\x%02x", p[i]);
 	}
-	fputs(len > PREVIEW ? "\"..." : "\"", stdout);
+	fputs(len > PREVIEW ? "\"..." : "\"", out);
 }
 
 static void print_signal(uint64_t sig)
@@ -75,9 +81,9 @@ static void print_signal(uint64_t sig)
 	const char *name = sig && sig < 65 ? sigabbrev_np((int)sig) : NULL;
 
 	if (name)
-		printf("SIG%s", name);
+		fprintf(out, "SIG%s", name);
 	else
-		printf("%" PRIu64, sig);
+		fprintf(out, "%" PRIu64, sig);
 }
 
 /* A 32-bit number in a 64-bit register: the upper half may be zero or the sign. */
@@ -89,23 +95,23 @@ static int64_t as_signed(uint64_t value)
 static void print_number(char letter, uint64_t value)
 {
 	switch (letter) {
-	case 'd': printf("%" PRId64, as_signed(value)); break;
-	case 'u': printf("%" PRIu64, value); break;
-	case 'o': printf("%#" PRIo64, value); break;
+	case 'd': fprintf(out, "%" PRId64, as_signed(value)); break;
+	case 'u': fprintf(out, "%" PRIu64, value); break;
+	case 'o': fprintf(out, "%#" PRIo64, value); break;
 	case 'g': print_signal(value); break;
 	case 'f':
 		if ((int)value == AT_FDCWD)
-			fputs("AT_FDCWD", stdout);
+			fputs("AT_FDCWD", out);
 		else
-			printf("%d", (int)value);
+			fprintf(out, "%d", (int)value);
 		break;
 	case 'p':
 		if (!value) {
-			fputs("NULL", stdout);
+			fputs("NULL", out);
 			break;
 		}
 		/* fall through */
-	default: printf("%#" PRIx64, value);
+	default: fprintf(out, "%#" PRIx64, value);
 	}
 }
 
@@ -114,20 +120,20 @@ static void print_argument(const struct entry *e, char letter, int arg)
 {
 	uint64_t value = trace_args(e)[arg];
 	const struct block *text = find_block(e, BLOCK_STRING, arg);
-	const struct block *out = find_block(e, BLOCK_OUT, arg);
+	const struct block *written = find_block(e, BLOCK_OUT, arg);
 	const struct block *in = find_block(e, BLOCK_HASH, arg);
 
 	if (text)
 		print_data(text + 1, text->len);
 	else if (letter == 's' || letter == 'p') {
-		if (out)
-			print_data(out + 1, out->len);
+		if (written)
+			print_data(written + 1, written->len);
 		else
 			print_number('p', value);
 	} else
 		print_number(letter, value);
 	if (in)
-		printf("{%u bytes, hash %08" PRIx64 "}", in->len, *(const uint64_t *)(in + 1) >> 32);
+		fprintf(out, "{%u bytes, hash %08" PRIx64 "}", in->len, *(const uint64_t *)(in + 1) >> 32);
 }
 
 static void print_result(int64_t result)
@@ -135,13 +141,13 @@ static void print_result(int64_t result)
 	if (result < 0 && result >= -4095) {
 		/* 512 and up are the kernel's own: ERESTARTSYS and its kin */
 		const char *name = strerrorname_np((int)-result);
-		printf("-1 %s", name ? name : "");
+		fprintf(out, "-1 %s", name ? name : "");
 		if (!name)
-			printf("(error %d)", (int)-result);
+			fprintf(out, "(error %d)", (int)-result);
 	} else if (result > UINT32_MAX || result < 0)
-		printf("%#" PRIx64, (uint64_t)result);
+		fprintf(out, "%#" PRIx64, (uint64_t)result);
 	else
-		printf("%" PRId64, result);
+		fprintf(out, "%" PRId64, result);
 }
 
 /* ---- text: entries ----------------------------------------------------------------------- */
@@ -152,15 +158,21 @@ static void print_call(const struct entry *e)
 	int count = ENTRY_ARGS(e->flags), known = row && row->args ? (int)sys_nargs(row) : 0;
 
 	if (row && row->name)
-		printf("%s(", row->name);
+		fprintf(out, "%s(", row->name);
 	else
-		printf("syscall_%u(", e->nr);
+		fprintf(out, "syscall_%u(", e->nr);
 	for (int i = 0; i < count; i++) {
-		fputs(i ? ", " : "", stdout);
+		fputs(i ? ", " : "", out);
 		print_argument(e, i < known ? row->args[i] : 'x', i);
 	}
-	fputs(") = ", stdout);
+	fputs(") = ", out);
 	print_result(e->result);
+}
+
+/* Did this call start a thread? Then BLOCK_CHILD is a slot, else an image. */
+static bool is_thread(const struct entry *e)
+{
+	return e->nr == SYS_clone && ENTRY_ARGS(e->flags) && trace_args(e)[0] & CLONE_THREAD;
 }
 
 /* What is not an argument's value: children, files, tickets. */
@@ -170,80 +182,82 @@ static void print_consequences(const struct entry *e)
 
 	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
 		switch (b->kind) {
-		case BLOCK_CHILD: printf("  -> p%" PRIu64, b->addr); break;
-		case BLOCK_SHOWN: printf("  [%s, %" PRIu64 ".]", b->arg == 2 ? "stderr" : "stdout", b->addr); break;
-		case BLOCK_FILE:
-			printf("  [files/%.*s, %" PRIu64 " bytes]", (int)b->len, (const char *)(b + 1), b->addr);
+		case BLOCK_CHILD: fprintf(out, "  -> %c%" PRIu64, is_thread(e) ? 't' : 'p', b->addr); break;
+		case BLOCK_SHOWN:
+			fprintf(out, "  [%s, %" PRIu64 ".]", b->arg == 2 ? "stderr" : "stdout", b->addr);
 			break;
-		case BLOCK_PATCH: printf("  [changes %u bytes at %#" PRIx64 "]", b->len, b->addr); break;
+		case BLOCK_FILE:
+			fprintf(out, "  [files/%.*s, %" PRIu64 " bytes]", (int)b->len, (const char *)(b + 1), b->addr);
+			break;
+		case BLOCK_PATCH: fprintf(out, "  [changes %u bytes at %#" PRIx64 "]", b->len, b->addr); break;
 		default: break;
 		}
 	if (tickets)
-		printf("  [tickets %" PRIu64 "..%" PRIu64 "]", tickets[0], tickets[1]);
+		fprintf(out, "  [tickets %" PRIu64 "..%" PRIu64 "]", tickets[0], tickets[1]);
 	if (e->flags & ENTRY_CONTINUED)
-		fputs("  [continued]", stdout);
+		fputs("  [continued]", out);
 }
 
 static void print_start(const struct entry *e)
 {
 	const struct start_info *info = (const void *)(trace_next_block(e, NULL) + 1);
 
-	printf("%s pid %" PRIu64 ", parent %" PRIu64 ", uid %" PRIu64, info->forked ? "forked:" : "began:", info->pid,
-	       info->ppid, info->uid);
+	fprintf(out, "%s pid %" PRIu64 ", parent %" PRIu64 ", uid %" PRIu64,
+		info->forked ? "forked:" : "began:", info->pid, info->ppid, info->uid);
 	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
 		if (b->kind == BLOCK_STRING && (b->arg == START_PATH || b->arg == START_ARG)) {
-			fputs(b->arg == START_PATH ? ", program " : " ", stdout);
+			fputs(b->arg == START_PATH ? ", program " : " ", out);
 			print_data(b + 1, b->len);
 		}
 }
 
 static void print_signal_entry(const struct entry *e)
 {
-	fputs(e->kind == ENTRY_FAULT ? "--- fault " : "--- signal ", stdout);
+	fputs(e->kind == ENTRY_FAULT ? "--- fault " : "--- signal ", out);
 	print_signal(e->nr);
 	if (e->kind == ENTRY_FAULT) {
-		printf(" at address %#" PRIx64, (uint64_t)e->result);
+		fprintf(out, " at address %#" PRIx64, (uint64_t)e->result);
 		if (ENTRY_ARGS(e->flags))
-			printf(", pc %#" PRIx64, trace_args(e)[0]);
+			fprintf(out, ", pc %#" PRIx64, trace_args(e)[0]);
 	}
 	if (e->flags & SIGNAL_BEFORE)
-		fputs(", before the next call", stdout);
+		fputs(", before the next call", out);
 	if (e->flags & SIGNAL_INEXACT)
-		printf(", NOT EXACT: %" PRId64 " us after the last event", e->result);
+		fprintf(out, ", NOT EXACT: %" PRId64 " us after the last event", e->result);
 	if (e->flags & SIGNAL_FATAL)
-		fputs(", fatal", stdout);
-	fputs(" ---", stdout);
+		fputs(", fatal", out);
+	fputs(" ---", out);
 }
 
 static void print_entry(const struct entry *e, uint64_t event)
 {
-	const struct block *out;
+	const struct block *written;
 
-	printf("%6" PRIu64 "  ", event);
+	fprintf(out, "%6" PRIu64 "  ", event);
 	switch (e->kind) {
 	case ENTRY_START: print_start(e); break;
 	case ENTRY_SYSCALL: print_call(e); break;
 	case ENTRY_SIGNAL:
 	case ENTRY_FAULT: print_signal_entry(e); break;
-	case ENTRY_VFORK: fputs("--- vfork child begins ---", stdout); break;
-	case ENTRY_VFORK_END: fputs("--- vfork child ends ---", stdout); break;
-	case ENTRY_CHECKSUM: printf("memory has checksum %016" PRIx64, (uint64_t)e->result); break;
+	case ENTRY_VFORK: fputs("--- vfork child begins ---", out); break;
+	case ENTRY_VFORK_END: fputs("--- vfork child ends ---", out); break;
+	case ENTRY_CHECKSUM: fprintf(out, "memory has checksum %016" PRIx64, (uint64_t)e->result); break;
 	case ENTRY_EDGE:
-		printf("op %" PRIu64 " follows op %" PRIu64 " of thread %" PRIu64, trace_args(e)[0],
-		       trace_args(e)[1] & (UINT64_MAX >> 16), trace_args(e)[1] >> 48);
+		fprintf(out, "op %" PRIu64 " follows op %" PRIu64 " of thread %" PRIu64, trace_args(e)[0],
+			trace_args(e)[1] & (UINT64_MAX >> 16), trace_args(e)[1] >> 48);
 		break;
-	case ENTRY_SYNC: printf("op %" PRIu64 " = %" PRId64, trace_args(e)[0], e->result); break;
-	case ENTRY_THREAD: printf("--- a thread begins: id %" PRId64 " ---", e->result); break;
-	case ENTRY_LAST: printf("%" PRId64 " ops were done", e->result); break;
-	case ENTRY_COUNTER: printf("cycle counter = %" PRIu64, (uint64_t)e->result); break;
+	case ENTRY_SYNC: fprintf(out, "op %" PRIu64 " = %" PRId64, trace_args(e)[0], e->result); break;
+	case ENTRY_THREAD: fprintf(out, "--- a thread begins: id %" PRId64 " ---", e->result); break;
+	case ENTRY_LAST: fprintf(out, "%" PRId64 " ops were done", e->result); break;
+	case ENTRY_COUNTER: fprintf(out, "cycle counter = %" PRIu64, (uint64_t)e->result); break;
 	case ENTRY_MORE:
-		fputs("  ... ", stdout);
-		if ((out = find_block(e, BLOCK_OUT, -1)))
-			print_data(out + 1, out->len);
+		fputs("  ... ", out);
+		if ((written = find_block(e, BLOCK_OUT, -1)))
+			print_data(written + 1, written->len);
 		break;
 	}
 	print_consequences(e);
-	putchar('\n');
+	putc('\n', out);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -302,12 +316,25 @@ static void print_json(const struct dump *d, const struct entry *e, uint64_t eve
 	if (tickets)
 		json_object_set_new(o, "tickets", json_pack("[II]", (json_int_t)tickets[0], (json_int_t)tickets[1]));
 	json_object_set_new(o, "blocks", blocks);
-	json_dumpf(o, stdout, JSON_COMPACT);
-	putchar('\n');
+	json_dumpf(o, out, JSON_COMPACT);
+	putc('\n', out);
 	json_decref(o);
 }
 
 /* ---- streams ------------------------------------------------------------------------------- */
+
+/* Faults and readings of the cycle counter know their address; system calls do not. */
+static void print_line(struct dump *d, const struct meta *meta, const struct entry *e)
+{
+	char text[PATH_ROOM];
+
+	if ((e->kind != ENTRY_FAULT && e->kind != ENTRY_COUNTER) || !ENTRY_ARGS(e->flags))
+		return;
+	if (!d->where)
+		d->where = where_open(meta, d->stream->image, d->stream->slot, UINT64_MAX);
+	if (where_describe(d->where, trace_args(e)[0], text, sizeof text))
+		fprintf(out, "        at %s\n", text);
+}
 
 static void dump_stream(struct dump *d, const struct meta *meta, const struct trace_stream *s)
 {
@@ -318,18 +345,42 @@ static void dump_stream(struct dump *d, const struct meta *meta, const struct tr
 
 	d->stream = s;
 	if (!d->json)
-		printf("%s== p%u/t%u%s: %" PRIu64 " entries\n", colour(stdout, "\33[1m"), s->image, s->slot,
-		       colour(stdout, "\33[m"), s->events);
+		fprintf(out, "%s== p%u/t%u%s: %" PRIu64 " entries\n", colour(stdout, "\33[1m"), s->image, s->slot,
+			colour(stdout, "\33[m"), s->events);
 	if (trace_reader_open(&reader, meta->dir, s->image, s->slot, &problem))
 		die("%s", problem.text);
-	while ((more = trace_read(&reader, &e, &problem)) > 0)
-		if (d->json)
+	while ((more = trace_read(&reader, &e, &problem)) > 0) {
+		if (d->json) {
 			print_json(d, e, reader.event);
-		else
-			print_entry(e, reader.event);
+			continue;
+		}
+		print_entry(e, reader.event);
+		if (d->lines)
+			print_line(d, meta, e);
+	}
+	where_close(d->where);
+	d->where = NULL;
 	trace_reader_close(&reader);
 	if (more < 0)
 		die("%s", problem.text);
+}
+
+void dump_events(FILE *to_stream, const struct meta *meta, unsigned image, unsigned slot, uint64_t from, uint64_t to,
+		 const char *before)
+{
+	struct trace_problem problem;
+	struct trace_reader reader;
+	const struct entry *e;
+
+	if (trace_reader_open(&reader, meta->dir, image, slot, &problem))
+		return;
+	out = to_stream;
+	while (trace_read(&reader, &e, &problem) > 0 && reader.event < to)
+		if (reader.event >= from) {
+			fputs(before, out);
+			print_entry(e, reader.event);
+		}
+	trace_reader_close(&reader);
 }
 
 static int run_dump(int argc, char **argv)
@@ -337,6 +388,7 @@ static int run_dump(int argc, char **argv)
 	struct dump d = { .image = -1, .thread = -1 };
 	const struct option_row options[] = {
 		{ "json", 0, OPTION_FLAG, &d.json },
+		{ "lines", 0, OPTION_FLAG, &d.lines },
 		{ "image", 0, OPTION_NUMBER, &d.image },
 		{ "thread", 0, OPTION_NUMBER, &d.thread },
 		OPTIONS_END,
@@ -345,6 +397,7 @@ static int run_dump(int argc, char **argv)
 	struct meta meta;
 	bool any = false;
 
+	out = stdout;
 	argc = read_options(argc, argv, options, false);
 	if (argc > 1)
 		usage("one trace at a time: %s or %s?", argv[0], argv[1]);

@@ -40,6 +40,21 @@ json_t *text_to_json(const char *text, size_t len);
 /* In memory that the caller frees; NULL if it is none. */
 char *text_from_json(const json_t *value);
 
+/* ---- where.c: from addresses of a recorded process to its source ---- */
+struct where;
+/* What lay in the memory of an image when its thread `slot` was at `event`. NULL: not enough memory. */
+struct where *where_open(const struct meta *meta, unsigned image, unsigned slot, uint64_t event);
+void where_close(struct where *w);
+/* "function (file.c:12)" or "function+0x1c"; false, and only the number, if nothing is known of the address. */
+bool where_describe(struct where *w, uint64_t pc, char *text, size_t room);
+/* The same for each frame of the thread that left its place in control, from the innermost on. */
+void where_frames(struct where *w, const struct control *control, void (*show)(const char *text));
+
+/* ---- dump.c ---- */
+/* Prints the entries from `from` to before `to` of a stream, each line after `before`. */
+void dump_events(FILE *to_stream, const struct meta *meta, unsigned image, unsigned slot, uint64_t from, uint64_t to,
+		 const char *before);
+
 /* ---- open.c ---- */
 enum recording { NOT_RECORDING, BEING_RECORDED };
 /* Reads a trace's meta.json; a recording whose heddle was killed is finished first. */

@@ -216,6 +216,31 @@ static int run(struct replay *r)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+#define EVENTS_SHOWN 3
+
+static void show_frame(const char *text)
+{
+	static bool first = true;
+
+	note("  %s %s", first ? "at" : "by", text);
+	first = false;
+}
+
+/* What the runtime, which has no symbols, could not say: source lines, and what came before. */
+static void print_place(const struct replay *r)
+{
+	const struct control *c = r->tree.control;
+	uint64_t from = c->where_event < EVENTS_SHOWN ? 0 : c->where_event - EVENTS_SHOWN;
+
+	if (c->stop != STOP_DIVERGED || !c->where_lock)
+		return;
+	struct where *w = where_open(&r->meta, c->where_image, c->where_slot, c->where_event);
+	where_frames(w, c, show_frame);
+	where_close(w);
+	note("the last events of this thread before:");
+	dump_events(stderr, &r->meta, c->where_image, c->where_slot, from, c->where_event, "heddle:   ");
+}
+
 static int report_repeats(struct replay *r)
 {
 	const struct control *c = r->tree.control;
@@ -223,6 +248,7 @@ static int report_repeats(struct replay *r)
 
 	if (c->stop != STOP_NONE && c->stop != STOP_ENDED)
 		tree_print_stop(c);
+	print_place(r);
 	note("%u of %ld replays exact", c->runs_exact, r->repeat);
 	if (c->stop == STOP_CANNOT)
 		return EXIT_CANNOT;
@@ -241,6 +267,7 @@ static int report(struct replay *r)
 		return report_repeats(r);
 	if (c->stop != STOP_NONE)
 		tree_print_stop(c);
+	print_place(r);
 	switch (c->stop) {
 	case STOP_NONE: exit_like(&r->tree, r->tree.root_status);
 	case STOP_DIVERGED: return EXIT_DIVERGED;

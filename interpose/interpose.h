@@ -67,11 +67,6 @@ static inline void before_wait(void)
 		libc_settle();
 }
 
-/* Do the thread's part of an op at once: see sync.h, and op_end(). */
-static inline uint64_t quick_stamp(const struct front *f)
-{
-	return STAMP(f->slot, f->clock + 1);
-}
 /* Has this stamp no edge to offer to the thread? */
 static inline int quick_known(const struct front *f, uint64_t stamp)
 {

@@ -2,8 +2,8 @@
  * Locks and conditions of pthread.
  *
  * A mutex that is free, and was last used by this thread, is taken and given back here, with
- * the same stores as in sync_mutex_lock() and sync_mutex_unlock(): 1 atomic operation, 6 loads
- * and 5 stores each, no call. Everything else enters the runtime.
+ * the same stores as in sync_mutex_lock() and sync_mutex_unlock(): 1 atomic operation, 8 loads
+ * and 4 stores each; no call, nothing on the stack. Everything else enters the runtime.
  *
  * Waits are cancellation points. As in libc, a thread has asynchronous cancellation only while it
  * is in the runtime's wait, where the cancelling signal is delivered at the end of the op.
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <time.h>
 
 static int is_clock(clockid_t clock)
@@ -24,14 +25,74 @@ static int is_clock(clockid_t clock)
 	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
 }
 
+/* ---- the lock word --------------------------------------------------------------------------- */
+
+/*
+ * Written out, since the compiler's atomics for aarch64 call functions, and a call saves registers on the program's
+ * stack. take: 0 becomes 1, acquire; returns what was there. give: becomes 0, release; returns what was there.
+ */
+#ifdef __aarch64__
+static uint32_t has_lse;
+__attribute__((constructor)) static void find_lse(void)
+{
+	has_lse = getauxval(AT_HWCAP) & HWCAP_ATOMICS ? 1 : 0;
+}
+
+static inline uint32_t take_word(uint32_t *word)
+{
+	uint32_t old = 0, failed;
+	if (likely(has_lse))
+		__asm__ volatile(".arch_extension lse\n\tcasa %w0, %w2, %1" : "+r"(old), "+Q"(*word) : "r"(1) : "memory");
+	else
+		__asm__ volatile("1: ldaxr %w0, %2\n\tcbnz %w0, 2f\n\tstxr %w1, %w3, %2\n\tcbnz %w1, 1b\n2:"
+				 : "=&r"(old), "=&r"(failed), "+Q"(*word)
+				 : "r"(1)
+				 : "memory");
+	return old;
+}
+
+static inline uint32_t give_word(uint32_t *word)
+{
+	uint32_t old, failed;
+	if (likely(has_lse))
+		__asm__ volatile(".arch_extension lse\n\tswpl wzr, %w0, %1" : "=r"(old), "+Q"(*word) : : "memory");
+	else
+		__asm__ volatile("1: ldxr %w0, %2\n\tstlxr %w1, wzr, %2\n\tcbnz %w1, 1b"
+				 : "=&r"(old), "=&r"(failed), "+Q"(*word)
+				 :
+				 : "memory");
+	return old;
+}
+#else
+static inline uint32_t take_word(uint32_t *word)
+{
+	uint32_t old = 0;
+	__atomic_compare_exchange_n(word, &old, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return old;
+}
+
+static inline uint32_t give_word(uint32_t *word)
+{
+	return __atomic_exchange_n(word, 0, __ATOMIC_RELEASE);
+}
+#endif
+
 /* ---- mutex ------------------------------------------------------------------------------- */
 
-static COLD int lock_slowly(struct mutex *m, enum mutex_how how, clockid_t clock, const struct timespec *until)
+/* A jump into the runtime, which leaves nothing on this stack: at replay every op goes this way. */
+typedef int jump_function(sync_function *f, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+#define JUMP(name, a, b) ((jump_function *)(void *)ENTRIES->call)(ENTRIES->functions[SYNC_##name], (uint64_t)(a), b, 0, 0)
+
+static COLD int first_lock(struct mutex *m, enum mutex_how how)
 {
-	if (m->kind == ~0u)
-		return EINVAL; /* destroyed */
-	before_wait();
-	return (int)CALL(mutex_lock, m, how, clock, until);
+	self_find();
+	return JUMP(mutex_lock, m, how);
+}
+
+static COLD int first_unlock(struct mutex *m)
+{
+	self_find();
+	return JUMP(mutex_unlock, m, 0);
 }
 
 /* Normal and adaptive mutexes; the bits above are about elision. */
@@ -41,22 +102,36 @@ static inline int is_quick(const struct mutex *m)
 	return kind == 0 || kind == MUTEX_ADAPTIVE;
 }
 
-static inline int quick_lock(struct mutex *m, enum mutex_how otherwise)
+/* `users` and what follows is the holder's; relaxed: others read it only in a failed trylock, or to compare with their
+   own id */
+static inline void quick_op(struct front *f, struct mutex *m, uint32_t owner, uint32_t users)
+{
+	uint64_t op = f->clock + 1;
+	f->clock = op; /* before others can see the stamp: see op_given() */
+	__atomic_store_n(&m->stamp, STAMP(f->slot, op), __ATOMIC_RELAXED);
+	__atomic_store_n(&m->owner, owner, __ATOMIC_RELAXED);
+	m->users += users;
+}
+
+static inline __attribute__((always_inline)) int quick_lock(struct mutex *m, enum mutex_how otherwise)
 {
 	struct front *f = self;
-	uint32_t free = 0;
-	if (unlikely(!f || !f->quick || !is_quick(m)) ||
-	    /* acquire: pairs with the release in unlock; what the last holder did is seen, and its stamp */
-	    unlikely(!__atomic_compare_exchange_n(&m->lock, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
-		return lock_slowly(m, otherwise, 0, 0);
-	if (unlikely(!quick_known(f, m->stamp)))
-		return (int)CALL(mutex_lock, m, MUTEX_TAKEN);
-	uint64_t op = f->clock + 1;
-	f->clock = op;
-	/* relaxed: read by others only in a failed trylock, or to compare with their own id */
-	__atomic_store_n(&m->stamp, STAMP(f->slot, op), __ATOMIC_RELAXED);
-	__atomic_store_n(&m->owner, f->tid, __ATOMIC_RELAXED);
-	m->users++;
+	if (unlikely(!f))
+		return first_lock(m, otherwise);
+	if (unlikely(!f->quick || !is_quick(m)))
+		return JUMP(mutex_lock, m, otherwise);
+	if (f->quick == FRONT_ALONE) {
+		if (unlikely(m->lock))
+			return JUMP(mutex_lock, m, otherwise);
+		m->lock = 1;
+	} else {
+		/* acquire: pairs with the release in unlock; what the last holder did is seen, and its stamp */
+		if (unlikely(take_word(&m->lock)))
+			return JUMP(mutex_lock, m, otherwise);
+		if (unlikely(!quick_known(f, m->stamp)))
+			return JUMP(mutex_lock, m, MUTEX_TAKEN);
+	}
+	quick_op(f, m, f->tid, 1);
 	return 0;
 }
 
@@ -74,33 +149,35 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct mutex *m = (struct mutex *)mutex;
 	struct front *f = self;
-	if (unlikely(!f || !f->quick || !is_quick(m) || m->owner != f->tid)) {
-		if (m->kind == ~0u)
-			return EINVAL;
-		self_get();
-		return (int)CALL(mutex_unlock, m);
-	}
-	uint64_t op = f->clock + 1;
-	f->clock = op; /* before others can see the stamp: see op_given() */
-	__atomic_store_n(&m->stamp, STAMP(f->slot, op), __ATOMIC_RELAXED);
-	__atomic_store_n(&m->owner, 0, __ATOMIC_RELAXED);
-	m->users--;
+	if (unlikely(!f))
+		return first_unlock(m);
+	if (unlikely(!f->quick || !is_quick(m) || m->owner != f->tid))
+		return JUMP(mutex_unlock, m, 0);
+	quick_op(f, m, 0, -1u);
+	if (f->quick == FRONT_ALONE)
+		m->lock = 0;
 	/* release: pairs with the acquire above. After it the mutex may be gone. */
-	if (unlikely(__atomic_exchange_n(&m->lock, 0, __ATOMIC_RELEASE) == 2))
-		return (int)CALL(mutex_unlock, m, MUTEX_WAKE);
+	else if (unlikely(give_word(&m->lock) == 2))
+		return JUMP(mutex_unlock, m, MUTEX_WAKE);
 	return 0;
+}
+
+static int lock_until(struct mutex *m, clockid_t clock, const struct timespec *until)
+{
+	self_get();
+	return (int)CALL(mutex_lock, m, MUTEX_WAIT, clock, until);
 }
 
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	return lock_slowly((struct mutex *)mutex, MUTEX_WAIT, CLOCK_REALTIME, until);
+	return lock_until((struct mutex *)mutex, CLOCK_REALTIME, until);
 }
 
 EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
 {
 	if (!is_clock(clock))
 		return EINVAL;
-	return lock_slowly((struct mutex *)mutex, MUTEX_WAIT, clock, until);
+	return lock_until((struct mutex *)mutex, clock, until);
 }
 
 EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
@@ -125,7 +202,7 @@ EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	struct mutex *m = (struct mutex *)mutex;
 	if (!(m->kind & MUTEX_ROBUST) && m->users)
 		return EBUSY;
-	m->kind = ~0u;
+	m->kind = MUTEX_DESTROYED;
 	return 0;
 }
 

@@ -19,6 +19,8 @@
 
 static uint32_t threads; /* what libc knows about threads: lists of stacks, keys */
 
+static int created; /* some thread */
+
 /* By slot: is it detached? Written by its creator, and by who detaches it. */
 static uint8_t detached[MAP_SLOTS];
 
@@ -76,15 +78,10 @@ static size_t stack_size(const pthread_attr_t *attr, size_t *most)
 static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given)
 {
 	void *chosen = 0;
-	size_t most;
-	if (given) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-		pthread_attr_getstackaddr(given, &chosen);
-#pragma GCC diagnostic pop
-		if (chosen)
-			return 0;
-	}
+	size_t most, chosen_size = 0;
+	/* libc answers with the end of the stack, less its size; nobody's stack ends at 0 */
+	if (given && !pthread_attr_getstack(given, &chosen, &chosen_size) && (uintptr_t)chosen + chosen_size)
+		return 0;
 	size_t size = stack_size(given, &most);
 	void *stack = (void *)CALL(thread_reserve, size);
 	if (!stack) {
@@ -112,9 +109,10 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 		return EAGAIN;
 	*s = (struct start){ routine, arg };
 	self_get();
-	if (!ENTRIES->threads_seen && libc_before_first_thread)
-		libc_before_first_thread();
 	SECTION_ENTER(&threads);
+	if (!created && libc_before_first_thread)
+		libc_before_first_thread();
+	created = 1;
 	/* a copy of the bytes: it shares what the original points to, and is not destroyed */
 	if (given)
 		attr = *given;

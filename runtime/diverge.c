@@ -2,9 +2,19 @@
 #include "runtime/runtime.h"
 
 static const char *const kind_names[] = {
-	[ENTRY_START] = "start",       [ENTRY_SYSCALL] = "system call", [ENTRY_SIGNAL] = "signal",
-	[ENTRY_FAULT] = "fault",       [ENTRY_VFORK] = "vfork",		[ENTRY_VFORK_END] = "end of vfork",
-	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more output",	[ENTRY_COUNTER] = "cycle counter",
+	[ENTRY_START] = "start",
+	[ENTRY_SYSCALL] = "system call",
+	[ENTRY_SIGNAL] = "signal",
+	[ENTRY_FAULT] = "fault",
+	[ENTRY_VFORK] = "vfork",
+	[ENTRY_VFORK_END] = "end of vfork",
+	[ENTRY_CHECKSUM] = "checksum",
+	[ENTRY_MORE] = "more output",
+	[ENTRY_COUNTER] = "cycle counter",
+	[ENTRY_EDGE] = "order of a lock",
+	[ENTRY_SYNC] = "outcome of a lock",
+	[ENTRY_LAST] = "end of the thread's operations",
+	[ENTRY_THREAD] = "begin of a thread",
 };
 
 static void add_call(struct text *out, unsigned nr, const uint64_t *args, unsigned nargs)
@@ -32,6 +42,37 @@ static void add_entry(struct text *out, const struct entry *e)
 	text_add(out, " (%x)", e->result);
 }
 
+static void registers_by_dwarf(const struct regs *r, uint64_t to[WHERE_REGISTERS])
+{
+#ifdef __x86_64__
+	const uint64_t order[WHERE_REGISTERS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->sp, r->r8,
+						  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->pc };
+	memcpy(to, order, sizeof order);
+#else
+	memcpy(to, r->x, sizeof r->x);
+	to[31] = r->sp;
+#endif
+}
+
+/* Leaves for heddle, which can read symbols, where the thread is. Only who stops the tree gets to write here. */
+static void leave_place(const struct thread *t)
+{
+	uint32_t before = 0;
+	if (!__atomic_compare_exchange_n(&control->where_lock, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	control->where_image = image_number;
+	control->where_slot = t->slot;
+	control->where_event = t->log.events;
+	control->where_pc = t->regs.pc;
+	registers_by_dwarf(&t->regs, control->where_registers);
+	control->where_stack_at = t->regs.sp;
+	uint64_t n = 0, piece = 256; /* up to the stack's end, wherever that is */
+	while (n + piece <= sizeof control->where_stack &&
+	       !user_copy(control->where_stack + n, (const void *)(t->regs.sp + n), piece))
+		n += piece;
+	control->where_stack_len = n;
+}
+
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)
 {
 	TEXT(message, 4096);
@@ -50,6 +91,7 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 		 "heddle: was the program changed, or does it read something that is not recorded?\n"
 		 "heddle: see the events before with: heddle dump --image=%u %s\n",
 		 (unsigned long)image_number, control->trace);
+	leave_place(t);
 	stop_tree(STOP_DIVERGED, TEXT_OF(message));
 }
 

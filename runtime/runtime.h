@@ -172,6 +172,8 @@ struct call {
 	struct sys_io io[IO_MAX];  /* shape of this call */
 	/* record: the entry under construction */
 	uint8_t *at, *limit, *base;
+	bool leave_later;    /* replay: the caller waits for the tickets itself, with ticket_leave(now) */
+	uint64_t now;	     /* replay: tickets that had been taken when the call was over */
 	uint8_t kind, flags; /* for the next commit: becomes ENTRY_MORE after the first */
 	uint64_t entry_ticket;
 };

@@ -309,13 +309,15 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 {
 	struct {
 		struct entry e;
-		uint64_t args[2];
+		uint64_t args[3];
 		struct block b;
 		uint8_t info[128];
 	} *all = log_reserve(t, sizeof *all);
-	all->e = (struct entry){ .size = sizeof *all, .nr = (uint16_t)sig, .kind = ENTRY_SIGNAL, .flags = (uint8_t)(flags | 2), .result = us };
+	all->e = (struct entry){ .size = sizeof *all, .nr = (uint16_t)sig, .kind = ENTRY_SIGNAL, .flags = (uint8_t)(flags | 3), .result = us };
 	all->args[0] = t->front->clock;
 	all->args[1] = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0;
+	/* what sent the signal, and what made its handler, had begun */
+	all->args[2] = __atomic_load_n(&tickets, __ATOMIC_ACQUIRE);
 	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
 	memcpy(all->info, info, sizeof all->info);
 	t->dropped_ticket = 0;
@@ -375,10 +377,13 @@ static void replay_deliver(struct thread *t, bool before)
 		cannot("the trace has a damaged signal entry at event %u", t->log.events);
 	memcpy(info, block_data(b), sizeof info);
 	bool fatal = e->flags & SIGNAL_FATAL;
+	if (!one_thread) {
+		if (args[1])
+			ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
+		ticket_leave(t, args[2]);
+	}
 	if (!fatal && t->process->actions[sig].handler <= 1)
 		diverged(t, e, "the program has no handler for this signal");
-	if (args[1] && !one_thread)
-		ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
 	log_take(t);
 	if (fatal)
 		die_by_signal(sig);

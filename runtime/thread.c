@@ -38,12 +38,17 @@ static void map_room(uint64_t from, uint64_t to)
 struct thread *thread_prepare(uint32_t slot)
 {
 	struct thread *t = thread_of(slot);
-	if (slot >= thread_highest()) {
-		uint64_t base = (uint64_t)t - THREAD_STRUCT_AT;
+	/* At replay slots may be used in another order for the first time: all below the highest are there. */
+	static uint32_t lock;
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+	for (uint32_t s = highest; s <= slot; s++) {
+		uint64_t base = (uint64_t)thread_of(s) - THREAD_STRUCT_AT;
 		map_room(base + THREAD_STACK_AT, base + THREAD_STACK_END);
 		map_room(base + THREAD_SIGNAL_AT, base + THREAD_STRUCT_AT + ALIGN_UP(sizeof *t, page_size));
-		__atomic_store_n(&highest, slot + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&highest, s + 1, __ATOMIC_RELEASE);
 	}
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 	t->slot = slot;
 	t->stack = (uint64_t)t - THREAD_STRUCT_AT + THREAD_STACK_END;
 	t->process = &process;
@@ -83,7 +88,7 @@ static uint32_t choose_slot(void)
 static void wait_for_slot(uint32_t slot)
 {
 	unsigned round = 40;
-	if (slot >= MAP_SLOTS || slot > highest)
+	if (slot >= MAP_SLOTS)
 		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
 	if (slot < highest)
 		while (!is_gone(thread_of(slot)))
@@ -211,7 +216,7 @@ static void record_clone(struct call *c)
 	} else {
 		call_block(c, BLOCK_CHILD, 1, slot, 0, 0);
 		if (c->args[0] & CLONE_PARENT_SETTID)
-			call_block(c, BLOCK_OUT, 2, c->args[2], 4, (void *)c->args[2]);
+			call_block(c, BLOCK_OUT, 2, c->args[2], 4, &c->result); /* the word may be cleared by now */
 	}
 	call_end(c);
 }
@@ -226,9 +231,14 @@ static void replay_clone(struct call *c)
 	}
 	uint32_t slot = child ? (uint32_t)child->addr : 0;
 	c->t->reserved = 0;
+	/* among the calls that had begun when this one was over may be the new thread's own */
+	c->leave_later = true;
 	call_replay(c);
-	if (!child)
+	if (!child) {
+		if (!one_thread)
+			ticket_leave(c->t, c->now);
 		return;
+	}
 	wait_for_slot(slot);
 	struct thread *t = new_thread(c, slot);
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
@@ -240,6 +250,7 @@ static void replay_clone(struct call *c)
 	signals_after_fork(c->t, false);
 	if (r < 0)
 		cannot("cannot create a thread at replay: error %d", -r);
+	ticket_leave(c->t, c->now);
 }
 
 void thread_clone(struct call *c)
@@ -259,12 +270,11 @@ long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t b, uint64_t c
 {
 	(void)b, (void)c, (void)d;
 	op_begin(t);
-	uint32_t slot = replaying ? 0 : choose_slot();
-	slot = (uint32_t)op_outcome(t, slot); /* never 0: the first thread has that */
-	if (!slot || slot >= MAP_SLOTS)
+	t->reserved = (uint32_t)op_outcome(t, replaying ? 0 : choose_slot() + 1);
+	uint32_t slot = t->reserved - 1;
+	if (slot >= MAP_SLOTS)
 		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
 	op_end(t);
-	t->reserved = slot + 1;
 	if (size + 2 * page_size > MAP_THREAD_STACK_ROOM)
 		return 0;
 	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM;

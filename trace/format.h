@@ -57,7 +57,7 @@ enum entry_kind {
 	ENTRY_SIGNAL,	 /* the program's handler, or a fatal default action, began here;
 			      nr is the signal, result the number of microseconds since the
 			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo; arguments: this
-			      thread's op count, and 1 + the ticket of a call it interrupted (0: none) */
+			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
 			      result the faulting address, one argument: the pc */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
@@ -180,6 +180,11 @@ struct chunk_header {
 #define CONTROL_MAGIC 0x6c7274632e646568ull /* "hed.ctrl" */
 #define CONTROL_SIZE  65536
 #define PATH_ROOM     4096
+#ifdef __x86_64__
+#define WHERE_REGISTERS 17
+#else
+#define WHERE_REGISTERS 32
+#endif
 
 enum run_mode { MODE_RECORD = 1, MODE_REPLAY = 2 };
 
@@ -220,7 +225,14 @@ struct control {
 	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>/t<M>.raw; record: same as trace */
 	char loader[PATH_ROOM];	  /* absolute path of the loader, for exec */
 	char cache[PATH_ROOM];	  /* record: copies of mapped files that traces share by hard links; empty: none */
-	char stop_text[8192];	  /* what to tell the user, several lines */
+	/* replay: where it left the recording, for people; set before stop is STOP_DIVERGED */
+	uint32_t where_lock; /* 1: somebody writes or wrote here */
+	uint32_t where_image, where_slot;
+	uint64_t where_event, where_pc;
+	uint64_t where_registers[WHERE_REGISTERS]; /* by their DWARF numbers */
+	uint64_t where_stack_at, where_stack_len;
+	uint8_t where_stack[16384]; /* a piece of the thread's stack, from its stack pointer on */
+	char stop_text[8192];	    /* what to tell the user, several lines */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

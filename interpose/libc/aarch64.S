@@ -3,9 +3,12 @@
  *
  * The frame's address lies in x19 while the real function runs, so that the unwinder finds the caller's x19 and return
  * address by ordinary rules, without thread-local storage: exceptions, cancellation and backtraces pass through.
+ * The frame has no bytes on the stack, so the unwinder would take it for its caller's, which it knows by the address of
+ * the end of the frame below (CFA): the CFA given here is 8 more than the stack pointer, and that has a rule of its own.
  * sp is the caller's throughout. Neither libc_enter() and libc_leave() nor the runtime touch vector registers.
  */
 #define RET 0
+#define SP 8
 #define SAVED 16
 #define INDEX 24
 #define OBJECT 32
@@ -52,6 +55,8 @@
 	.cfi_remember_state
 	.cfi_escape 0x10, 30, 2, 0x83, RET	/* x30 is at x19 + RET */
 	.cfi_escape 0x10, 19, 2, 0x83, SAVED
+	.cfi_escape 0x16, 31, 3, 0x83, SP, 6	/* sp is *(x19 + SP) */
+	.cfi_def_cfa_offset 8			/* see above */
 	mov x0, x19
 	bl libc_enter
 	ldp x0, x1, [x19, #ARGS]

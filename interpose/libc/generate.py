@@ -14,12 +14,13 @@ import sys
 LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'functions.list')
 CLASSES = {'ordered', 'unordered', 'refused', 'malloc', 'thread', 'syscall', 'pure'}
 FLAGS = {'input': 1, 'closes': 2, 'caller': 4, 'symbol': 8, 'status': 16}
+LISTED = 32     # closes a FILE, which has to come off the list of all
 ONLY_HERE = {'always', 'special', 'lock', 'trylock', 'unlock'}
 STREAMS = {'stdin': 2, 'stdout': 3, 'stderr': 4}
 # Sections of several objects are entered in this order, FILEs after dl and before all others: see the list.
-GROUPS = ['dl', 'files', 'syslog', 'nss', 'utmp', 'time', 'fmtmsg', 'getopt', 'locale', 'env', 'atexit', 'rand', 'drand48',
+GROUPS = ['dl', 'files', 'syslog', 'nss', 'utmp', 'fmtmsg', 'getopt', 'locale', 'env', 'atexit', 'rand', 'drand48',
           'printf', 'static', 'strtok', 'strfry', 'hsearch']
-MEMORY = re.compile(r'(?:[rw]\*?\d(?:\+?@(?:\d|ret))?(?:\?|[sW](?::\d)?|=\d+|:(?:\d(?:\*\d+)?|ret(?:\+1)?(?::\d)?)|:\d|\*\d)?'
+MEMORY = re.compile(r'(?:[rw]\*?\d(?:\+?@(?:\d|ret))?(?:\?|[sW](?::\d)?|=\d+|:(?:\d(?:[*x]\d+)?|ret(?:\+1)?(?::\d)?)|:\d|\*\d)?'
                     r'|[fvsS]W?\d|[ck]\d)')
 
 
@@ -174,6 +175,8 @@ def make_stubs(arch, wrapped):
     for f in wrapped:
         codes = [encode(o) for o in f.objects] + [(0, 0)] * 2
         flags = sum(FLAGS[w] for w in f.flags if w in FLAGS)
+        if 'closes' in f.flags and f.objects[0].startswith('FILE:'):
+            flags |= LISTED
         out.append('	.byte ' + ', '.join(str(n) for n in (*codes[0], *codes[1], flags, 0, 0, 0)) + f'	/* {f.name} */')
     out += ['	.hidden libc_names', '	.globl libc_names', 'libc_names:']
     out += [f'	.asciz "{f.name}"' for f in wrapped]

@@ -42,12 +42,12 @@ struct libc_ordered {
 	uint8_t object[2][2]; /* {how, value}: see object_of() */
 	uint8_t flags, unused[3];
 };
-enum { FLAG_INPUT = 1, FLAG_CLOSES = 2, FLAG_CALLER = 4, FLAG_SYMBOL = 8, FLAG_STATUS = 16 };
-extern void *libc_real[] HIDDEN;		      /* the real functions; before they are known, code that looks */
-extern void *libc_entry[] HIDDEN;		      /* where the exported names of special.c jump to */
-extern void *const libc_stubs[] HIDDEN;		      /* what the program sees */
+enum { FLAG_INPUT = 1, FLAG_CLOSES = 2, FLAG_CALLER = 4, FLAG_SYMBOL = 8, FLAG_STATUS = 16, FLAG_LISTED = 32 };
+extern void *libc_real[] HIDDEN;	/* the real functions; before they are known, code that looks */
+extern void *libc_entry[] HIDDEN;	/* where the exported names of special.c jump to */
+extern void *const libc_stubs[] HIDDEN; /* what the program sees */
 extern const struct libc_ordered libc_ordered[] HIDDEN;
-extern const char libc_names[] HIDDEN;		      /* one after the other */
+extern const char libc_names[] HIDDEN; /* one after the other */
 
 /* ---- port.c: the way into the runtime ------------------------------------------------------ */
 
@@ -64,6 +64,8 @@ void libc_thread_stack(uint64_t *low, uint64_t *high) HIDDEN;
 
 extern __thread struct libc_shadow libc_shadow HIDDEN;
 bool libc_is_foreign(unsigned index) HIDDEN;
+/* What dlsym(RTLD_NEXT, name) would find from here, without locks or ops: dlsym() itself is wrapped, and counts ops. */
+void *libc_find(const char *name) HIDDEN;
 /* Leaves sections that a longjmp has jumped out of. For wrappers that are about to wait for another thread. */
 void libc_settle(void) HIDDEN;
 /* The thread ends: leaves every section it still has. */

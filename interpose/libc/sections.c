@@ -38,6 +38,13 @@ void libc_resolve(void) HIDDEN;
 void _IO_un_link(void *file);
 _Noreturn void exit(int status);
 
+static bool equal(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
 /* ---- objects ---------------------------------------------------------------------------- */
 
 static uint64_t object_of(const struct libc_frame *frame, unsigned how, unsigned value)
@@ -175,24 +182,31 @@ void libc_enter(struct libc_frame *frame)
 		return;
 	if (o->flags & FLAG_INPUT && frame->object[0])
 		before_input(frame);
-	if (o->flags & FLAG_CLOSES && o->object[0][0] != 1)
-		return;
-	if (o->flags & FLAG_CLOSES && frame->object[0] && frame->index != LIBC_closedir && frame->index != LIBC_regfree)
+	if (o->flags & FLAG_LISTED && frame->object[0])
 		before_close(frame);
 	if (o->flags & FLAG_CALLER)
 		frame->extra = find_gadget(frame->ret);
+	if (o->flags & FLAG_SYMBOL)
+		frame->args[8] = frame->args[1]; /* the name; the results will lie over it */
 	if (o->flags & FLAG_STATUS) {
 		frame->extra = frame->args[0];
 		frame->args[0] = 0;
 	}
 }
 
-/* A function that we wrap, found by dlsym() behind our back: the program gets the stub. */
-static uint64_t after_symbol(uint64_t result)
+/*
+ * A function that we wrap, found by dlsym() past us: the program gets the stub. Not if another library's function comes
+ * between: that one is calling the next, and would call itself.
+ */
+static uint64_t after_symbol(const char *wanted, uint64_t result)
 {
-	for (unsigned i = 0; i < LIBC_COUNT; i++)
-		if ((uint64_t)libc_real[i] == result && !libc_is_foreign(i))
-			return (uint64_t)libc_stubs[i];
+	const char *name = libc_names;
+	for (unsigned i = 0; i < LIBC_COUNT; i++) {
+		if ((uint64_t)libc_real[i] == result && equal(name, wanted))
+			return (uint64_t)(libc_is_foreign(i) ? libc_real[i] : libc_stubs[i]);
+		while (*name++)
+			;
+	}
 	return result;
 }
 
@@ -201,7 +215,7 @@ uint64_t libc_leave(struct libc_frame *frame)
 	unsigned flags = libc_is_foreign((unsigned)frame->index) ? 0 : libc_ordered[frame->index].flags;
 	uint64_t status = frame->extra;
 	if (flags & FLAG_SYMBOL && frame->args[0])
-		frame->args[0] = after_symbol(frame->args[0]);
+		frame->args[0] = after_symbol((const char *)frame->args[8], frame->args[0]);
 	leave_sections(frame);
 	uint64_t depth = depth_in_use(libc_shadow.depth);
 	if (flags & FLAG_STATUS && status) {
@@ -246,7 +260,7 @@ void libc_thread_ends(void)
  * called as if we were not there.
  */
 struct object {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *names;
 	const uint16_t *versions;
 	const uint32_t *hash;
@@ -259,13 +273,6 @@ static bool resolved;
 bool libc_is_foreign(unsigned index)
 {
 	return foreign[index / 8] >> index % 8 & 1;
-}
-
-static bool equal(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
 }
 
 static bool read_object(const struct link_map *map, struct object *o)
@@ -320,24 +327,36 @@ static void missing(void)
 	__builtin_trap(); /* this libc does not have the function, so nobody can have linked to it */
 }
 
-void libc_resolve(void)
+/* The objects behind us, libc the last. */
+static unsigned read_objects(struct object objects[OBJECTS])
 {
-	struct object objects[OBJECTS];
 	unsigned count = 0;
 	bool found = false;
-	if (resolved)
-		return;
 	const struct link_map *map = _r_debug.r_map;
 	while (map && map->l_ld != _DYNAMIC)
 		map = map->l_next;
 	for (map = map ? map->l_next : 0; map && !found && count < OBJECTS; map = map->l_next)
 		found = read_object(map, &objects[count++]);
+	return count;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+	while (*name)
+		hash = hash * 33 + (uint8_t)*name++;
+	return hash;
+}
+
+void libc_resolve(void)
+{
+	struct object objects[OBJECTS];
+	if (resolved)
+		return;
+	unsigned count = read_objects(objects);
 	const char *name = libc_names;
 	for (unsigned i = 0; i < LIBC_COUNT; i++) {
-		uint32_t hash = 5381;
-		const char *end = name;
-		while (*end)
-			hash = hash * 33 + (uint8_t)*end++;
+		uint32_t hash = hash_of(name);
 		void *real = 0;
 		unsigned k = 0;
 		while (k < count && !(real = find_symbol(&objects[k], name, hash)))
@@ -346,9 +365,20 @@ void libc_resolve(void)
 			foreign[i / 8] |= (uint8_t)(1 << i % 8);
 		libc_real[i] = real ? real : (void *)missing;
 		libc_entry[i] = !real || libc_is_foreign(i) ? libc_real[i] : libc_stubs[i];
-		name = end + 1;
+		while (*name++)
+			;
 	}
 	resolved = true;
+}
+
+void *libc_find(const char *name)
+{
+	struct object objects[OBJECTS];
+	unsigned count = read_objects(objects);
+	void *real = 0;
+	for (unsigned k = 0; k < count && !real; k++)
+		real = find_symbol(&objects[k], name, hash_of(name));
+	return real;
 }
 
 /* ---- for the rest of libheddle.so ------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 #define REAL(name) ((__typeof__(&name))libc_real[LIBC_##name])
 #define STUB(name) libc_stub_##name
 /* Declares libc_special_NAME, to which the exported NAME jumps unless it is foreign, and the stub of the same name. */
-#define SPECIAL(name)                                      \
+#define SPECIAL(name)                                       \
 	extern __typeof__(name) libc_special_##name HIDDEN; \
 	extern __typeof__(name) libc_stub_##name HIDDEN
 
@@ -179,7 +179,9 @@ __attribute__((constructor)) static void start(void)
 
 static int flags_of(const char *mode)
 {
-	int flags = *mode == 'r' ? O_RDONLY : *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY | O_CREAT | O_APPEND;
+	int flags = *mode == 'r' ? O_RDONLY :
+		    *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC :
+				   O_WRONLY | O_CREAT | O_APPEND;
 	for (const char *m = mode + 1; *m && *m != ','; m++)
 		switch (*m) {
 		case '+': flags = (flags & ~O_ACCMODE) | O_RDWR; break;

@@ -3,6 +3,8 @@
  *
  * The frame's address lies in rbx while the real function runs, so that the unwinder finds the caller's rbx and return
  * address by ordinary rules, without thread-local storage: exceptions, cancellation and backtraces pass through.
+ * The frame has no bytes on the stack, so the unwinder would take it for its caller's, which it knows by the address of
+ * the end of the frame below (CFA): the CFA given here is 8 more than that, and the stack pointer has a rule of its own.
  * The return address on the stack is replaced by ours, in place. Neither libc_enter() and libc_leave() nor the runtime
  * touch vector or x87 registers.
  */
@@ -49,12 +51,14 @@
 	.cfi_remember_state
 	.cfi_escape 0x10, 16, 2, 0x73, RET	/* the return address is at rbx + RET */
 	.cfi_escape 0x10, 3, 2, 0x73, SAVED
+	.cfi_escape 0x16, 7, 5, 0x73, SP, 6, 0x23, 8	/* rsp is *(rbx + SP) + 8 */
+	.cfi_def_cfa_offset 16				/* see above */
 	movq %rbx, %rdi
 	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
 	call libc_enter
 	addq $16, %rsp		/* the return address, too: `call` puts ours there */
-	.cfi_def_cfa_offset 0
+	.cfi_def_cfa_offset 8
 	movq ARGS(%rbx), %rdi
 	movq ARGS + 8(%rbx), %rsi
 	movq ARGS + 16(%rbx), %rdx

@@ -52,9 +52,20 @@ static bool all_zero(const uint64_t *p)
 	return !any;
 }
 
-static uint64_t hash_range(const struct range *r, uint64_t sp, uint64_t hash)
+/* The stack pointer that this page lies below, if any: that of the calling thread, or of the thread (alive or ended)
+   whose stack of ours it is. */
+static uint64_t stack_pointer(uint64_t page, uint64_t own)
+{
+	uint32_t slot = (uint32_t)((page - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM);
+	if (page < MAP_STACKS_BASE || page >= MAP_STACKS_END || slot >= thread_highest())
+		return own;
+	return thread_of(slot)->regs.sp;
+}
+
+static uint64_t hash_range(const struct range *r, uint64_t own, uint64_t hash)
 {
 	for (uint64_t p = r->from; p < r->to; p += PAGE) {
+		uint64_t sp = stack_pointer(p, own);
 		uint64_t from = p;
 		if (p + PAGE <= sp && r->to > sp)
 			continue; /* unused stack */

@@ -323,7 +323,7 @@ static uint32_t take_run(uint32_t n, uint64_t align, bool grows, bool *zero)
 			pool.outcome = -ENOMEM;
 		return 0;
 	}
-	uint64_t better = grows ? MIN(padded * 16, HEAP_COUNT) : padded;
+	uint64_t better = grows ? MIN(padded * 4, HEAP_COUNT) : padded;
 	uint32_t found = find_run(pool.bins[0], (uint32_t)better);
 	if (!found && grows)
 		found = find_run(pool.bins[0], (uint32_t)padded);

@@ -43,6 +43,7 @@ static bool arrive_shared(struct thread *t, struct barrier *b, uint64_t op, int 
 	stamp_unlock(side);
 	op_edge(t, last);
 	s->used = 1;
+	s->object = 0; /* in no queue: that is how barrier_leave knows */
 	s->woken = __atomic_load_n(&b->round, __ATOMIC_RELAXED); /* cannot move before we have arrived */
 	/* acquire and release: the last follows all, and hands that on with `round` */
 	bool complete = __atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == b->count;
@@ -85,7 +86,7 @@ long sync_barrier_leave(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 	op_begin(t);
 	if (!replaying) {
 		struct sleeper *s = sleeper_of(t, (unsigned)b);
-		bool shared = s->object != a;
+		bool shared = !s->object;
 		uint32_t *word = shared ? &barrier->round : &s->woken, still = shared ? s->woken : 0;
 		/* acquire: pairs with the release of who completed the round */
 		while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == still)

@@ -100,11 +100,16 @@ void wait_a_little(unsigned *round, uint32_t *word, uint32_t value)
 static void wait_for_op(struct thread *t, uint64_t stamp)
 {
 	uint32_t slot = STAMP_SLOT(stamp);
-	if (slot >= MAP_SLOTS || slot >= thread_highest())
-		cannot("the trace has an edge from thread %u, which does not exist: it is damaged", (unsigned long)slot);
-	struct thread *source = thread_of(slot);
 	unsigned round = 0;
+	if (slot >= MAP_SLOTS)
+		cannot("the trace has an edge from thread %u, which cannot be: it is damaged", (unsigned long)slot);
 	t->waits_for = stamp;
+	struct thread *source = thread_of(slot);
+	/* it may not have been created yet */
+	static uint32_t never;
+	while (slot >= thread_highest() || !__atomic_load_n(&source->front, __ATOMIC_ACQUIRE))
+		wait_a_little(&round, &never, 0);
+	round = 0;
 	while (__atomic_load_n(&source->front->done, __ATOMIC_ACQUIRE) < STAMP_CLOCK(stamp))
 		wait_a_little(&round, (uint32_t *)&source->front->done, (uint32_t)source->front->done);
 	t->waits_for = 0;

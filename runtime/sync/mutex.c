@@ -230,6 +230,8 @@ long sync_mutex_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t clocki
 	struct front *self = front_of(t);
 	uint32_t kind = m->kind & MUTEX_KIND;
 	bool robust = m->kind & MUTEX_ROBUST;
+	if (m->kind == MUTEX_DESTROYED)
+		return EINVAL;
 	uint32_t holder = robust ? __atomic_load_n(&m->lock, __ATOMIC_RELAXED) & MUTEX_ID :
 				   __atomic_load_n(&m->owner, __ATOMIC_RELAXED);
 	if (holder == self->tid && (kind == MUTEX_RECURSIVE || kind == MUTEX_ERRORCHECK))
@@ -299,6 +301,8 @@ long sync_mutex_unlock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, u
 		sync_wake(&m->lock, 1);
 		return 0;
 	}
+	if (m->kind == MUTEX_DESTROYED)
+		return EINVAL;
 	bool frees;
 	uint64_t op = op_begin(t);
 	long r = mutex_let_go(t, m, op, true, &frees);

@@ -12,6 +12,9 @@
 #define SYNC_OBJECTS_H
 #include "runtime/sync/sync.h"
 
+/* front->quick: nobody else is there, so the quick paths need no atomics; 1: with atomics; 0: never */
+#define FRONT_ALONE 2
+
 /* ---- mutex: pthread_mutex_t ------------------------------------------------------ */
 
 struct mutex {
@@ -36,19 +39,20 @@ enum {
 	MUTEX_SLOWLY = 127 | MUTEX_SHARED,
 	/* `lock` of a robust mutex: its holder's id, and these */
 	MUTEX_DIED = 0x40000000,
-	MUTEX_WAITED = 0x80000000,
 	MUTEX_ID = 0x3fffffff,
 	/* `owner` of a robust mutex */
 	MUTEX_INCONSISTENT = 0x7fffffff,
 	MUTEX_NOT_RECOVERABLE = 0x7ffffffe,
 };
+#define MUTEX_DESTROYED (~0u) /* `kind` */
+#define MUTEX_WAITED	0x80000000u
 /* How: argument b of mutex_lock and mutex_unlock. */
 enum mutex_how {
 	MUTEX_WAIT = 0,	  /* until the deadline, if there is one */
 	MUTEX_TRY = 1,	  /* EBUSY instead of waiting */
 	MUTEX_TAKEN = 2,  /* the quick path holds the lock word, but not yet the rest of the op */
 	MUTEX_AGAIN = 3,  /* after a condition: `users` still counts this thread */
-	MUTEX_WAKE = 2,	  /* unlock: the quick path has done all of the op, but somebody sleeps */
+	MUTEX_WAKE = 4,	  /* unlock: the quick path has done all of the op, but somebody sleeps */
 };
 
 /* ---- condition: pthread_cond_t. Private ones are never written: waiters are in cond.c's lists ----- */

@@ -739,7 +739,9 @@ void call_replay(struct call *c)
 	if (unlikely(ordered && !one_thread)) {
 		/* its results may only be seen when what caused them has begun */
 		ticket_enter(ticket);
-		ticket_leave(c->t, now);
+		c->now = now;
+		if (!c->leave_later)
+			ticket_leave(c->t, now);
 	}
 	apply(c, e);
 	bool more = e->flags & ENTRY_CONTINUED;

@@ -62,6 +62,7 @@ static long run_generally(struct thread *t, const struct sys_row *row, unsigned 
 	for (int i = 0; i < 6; i++)
 		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
 	c.restart = false;
+	c.leave_later = false;
 	run(&c);
 	while (unlikely(c.restart)) {
 		/* The kernel would run the handler and then the call again: so do we. If no handler begins

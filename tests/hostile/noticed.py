@@ -183,3 +183,41 @@ def case_two_streams_swapped(t):
     os.rename(a + '.x', b)
     again = t.replay()
     t.check(again.status in (CANNOT, DIVERGED) and b'heddle:' in again.err, f'{again}')
+
+
+def case_message_names_the_source(t):
+    """The same place as a line of the program's source, found from the trace alone, and the events before it."""
+    def edit(log):
+        pid = [e for e in calls(log) if e.nr == (172 if os.uname().machine == 'aarch64' else 39)]
+        t.check(pid, 'no getpid in the trace')
+        pid[-1].put('<H', 4, pid[-1].nr + 1)
+    text = edited(t, edit)
+    with open(SMALL) as file:
+        line = 1 + next(n for n, words in enumerate(file) if 'getpid()' in words)
+    t.check(re.search(rf'(at|by) main \(.*changing\.c:{line}\)', text), f'the message does not name main and changing.c:{line}:\n{text}')
+    before = re.search(r'last events.*\n((heddle: +\d+  .*\n)+)', text)
+    t.check(before and len(before.group(1).splitlines()) == 3, f'the message does not show three events:\n{text}')
+
+
+def case_dump_names_the_source(t):
+    """dump --lines: where a fault was, in the source."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'crash.c'), name='hostile/crash')
+    t.check(t.record([program]).status < 0, 'the program did not crash')
+    text = t.run_well([t.heddle, 'dump', '--lines', t.path('trace')]).out.decode(errors='replace')
+    t.check(re.search(r'--- fault SIGSEGV.*\n +at \w+ \(.*crash\.c:\d+\)', text), f'no line of crash.c:\n{text[-600:]}')
+
+
+def case_message_names_the_source_of_a_child(t):
+    """In a forked process: what was mapped, it has from its parent."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'child.c'), name='hostile/child')
+    t.check(t.record([program]).status == 0, 'recording failed')
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[-1])
+    t.check('/p1/' in log.path, f'no child: {log.path}')
+    call = next(e for e in calls(log) if e.nr == (173 if os.uname().machine == 'aarch64' else 110))     # getppid
+    call.put('<H', 4, call.nr + 1)
+    log.write()
+    tracefile.change_meta(t.path('trace'))
+    again = t.replay()
+    text = again.err.decode(errors='replace')
+    t.check(again.status == DIVERGED, f'expected exit {DIVERGED}, got {again}')
+    t.check(re.search(r'(at|by) be_child \(.*child\.c:\d+\)', text), f'the message does not name be_child and child.c:\n{text}')

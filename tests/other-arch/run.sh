@@ -37,7 +37,7 @@ aarch64)
 	console=ttyAMA0 ;;
 *) echo "no machine '$machine' (x86_64, aarch64)" >&2; exit 121 ;;
 esac
-prefix=$machine-linux-gnu-
+triplet=$machine-linux-gnu
 top=$(realpath -m "${BUILD:-build}")/other-arch/$machine
 mkdir -p "$top"
 
@@ -48,7 +48,7 @@ say() { echo "other-arch: $*" >&2; }
 missing=
 command -v "${emulator%% *}" >/dev/null || missing+=" $package"
 if [ "$machine" != "$here" ]; then
-	command -v ${prefix}g++ >/dev/null || missing+=" g++-$compiler"
+	command -v $triplet-g++ >/dev/null || missing+=" g++-$compiler"
 fi
 command -v cpio >/dev/null || missing+=" cpio"
 if [ -n "$missing" ]; then
@@ -58,8 +58,8 @@ if [ -n "$missing" ]; then
 fi
 
 # An apt of our own, for the other machine: it knows no installed package, so it finds all that are needed.
-wanted="bash busybox-static coreutils diffutils findutils git grep libjansson-dev libstdc++6 libxxhash-dev libzstd-dev
-	mawk mount perl procps python3 sed sqlite3 tar util-linux xz-utils"
+wanted="bash busybox-static coreutils dash diffutils findutils git grep libc-bin libdw-dev libelf-dev libjansson-dev libstdc++6
+	libxxhash-dev libzstd-dev mawk mount perl procps python3 sed sqlite3 tar util-linux xz-utils"
 apt=$top/apt
 mkdir -p "$apt/lists/partial" "$apt/archives/partial"
 : >"$apt/status"
@@ -95,7 +95,7 @@ if [ "$(cat "$top/unpacked" 2>/dev/null)" != "$wanted" ]; then
 	# for the compiler out here: headers and libraries that its own do not have
 	rm -rf "$top/develop"
 	mkdir "$top/develop"
-	for name in jansson xxhash zstd; do
+	for name in dw elf jansson xxhash zstd; do
 		for file in "$apt"/archives/lib$name*.deb; do dpkg-deb -x "$file" "$top/develop"; done
 	done
 	rm -rf "$top"/root/usr/share/{doc,man,locale,info} "$top"/root/usr/include "$top"/root/usr/lib/*/*.a
@@ -109,17 +109,17 @@ unset APT_CONFIG
 # ---- Heddle and the programs of the tests -------------------------------------------------------------------------------
 
 say "building for $machine"
-develop="-isystem $top/develop/usr/include -L$top/develop/usr/lib/$prefix"
-develop=${develop%-}
+libraries=$top/develop/usr/lib/$triplet
 targets="$top/build/bin/heddle $top/build/lib/heddle/loader"
-[ -d interpose ] && targets+=" $top/build/lib/heddle/libheddle.so"
-make -s ARCH=$machine CC="${prefix}gcc $develop -Wl,-rpath-link=$top/develop/usr/lib/${prefix%-}" BUILD="$top/build" $targets >&2
+if grep -q '^$(PRELOAD):' Makefile; then targets+=" $top/build/lib/heddle/libheddle.so"; fi
+make -s ARCH=$machine BUILD="$top/build" $targets \
+	CC="$triplet-gcc -isystem $top/develop/usr/include -L$libraries -Wl,-rpath-link=$top/root/usr/lib/$triplet" >&2
 
 rm -rf "$top/extra"
 mkdir -p "$top/extra/work/build" "$top/extra/work/compiled" "$top/extra/usr/local/bin"
 cp -a "$top"/build/{bin,lib} "$top/extra/work/build/"
 cp -a tests "$top/extra/work/"
-PREFIX=$prefix TO=$top/extra/work/compiled python3 - <<'END' >&2
+PREFIX=$triplet- TO=$top/extra/work/compiled python3 - <<'END' >&2
 import glob, os, shlex, subprocess, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, 'tests')

@@ -14,6 +14,7 @@ int main(void)
 	return 0;
 }
 #else
+#include <cpuid.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdint.h>
@@ -26,12 +27,12 @@ int main(void)
 #include <unistd.h>
 #include <xmmintrin.h>
 
-#define CHECK(condition)                                               \
-	do {                                                           \
-		if (!(condition)) {                                    \
+#define CHECK(condition)                                                    \
+	do {                                                                \
+		if (!(condition)) {                                         \
 			printf("FAIL line %d: %s\n", __LINE__, #condition); \
-			exit(1);                                       \
-		}                                                      \
+			exit(1);                                            \
+		}                                                           \
 	} while (0)
 
 /* ---- sites of all kinds: number in rdi, two arguments; each returns what the call does ---- */
@@ -147,7 +148,8 @@ static void handler(int sig, siginfo_t *info, void *context)
 	if (edit_frame)
 		memset(&uc->uc_mcontext.fpregs->_xmm[3], 0x77, 16);
 	/* a handler may use any of them */
-	__asm__ volatile("pxor %%xmm3, %%xmm3\n\tpcmpeqd %%xmm4, %%xmm4\n\tpxor %%xmm15, %%xmm15" ::: "xmm3", "xmm4", "xmm15");
+	__asm__ volatile("pxor %%xmm3, %%xmm3\n\tpcmpeqd %%xmm4, %%xmm4\n\tpxor %%xmm15, %%xmm15" ::
+				 : "xmm3", "xmm4", "xmm15");
 	count++;
 }
 
@@ -158,23 +160,23 @@ static void signal_with_vectors(const uint8_t in[256], uint8_t out[256], int avx
 	register long rax __asm__("rax") = SYS_kill;
 	register long rdi __asm__("rdi") = pid;
 	register long rsi __asm__("rsi") = SIGUSR1;
-#define EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
-#define LOAD(i) "movdqu 16*" #i "(%3), %%xmm" #i "\n\t"
-#define STORE(i) "movdqu %%xmm" #i ", 16*" #i "(%4)\n\t"
-#define HIGH(i) "vinsertf128 $1, 16*" #i "(%3), %%ymm" #i ", %%ymm" #i "\n\t"
+#define EACH(f)	      f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
+#define LOAD(i)	      "movdqu 16*" #i "(%3), %%xmm" #i "\n\t"
+#define STORE(i)      "movdqu %%xmm" #i ", 16*" #i "(%4)\n\t"
+#define HIGH(i)	      "vinsertf128 $1, 16*" #i "(%3), %%ymm" #i ", %%ymm" #i "\n\t"
 #define CHECK_HIGH(i) "vextractf128 $1, %%ymm" #i ", 16*" #i "(%4)\n\t"
 	if (avx)
 		__asm__ volatile(EACH(LOAD) EACH(HIGH) "syscall\n\tcmp $-4095, %%rax\n\t" EACH(CHECK_HIGH) "vzeroupper"
 				 : "+r"(rax), "+r"(rdi), "+r"(rsi)
 				 : "r"(in), "r"(out)
-				 : "rcx", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-				   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+				 : "rcx", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+				   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 	else
 		__asm__ volatile(EACH(LOAD) "syscall\n\tcmp $-4095, %%rax\n\t" EACH(STORE)
 				 : "+r"(rax), "+r"(rdi), "+r"(rsi)
 				 : "r"(in), "r"(out)
-				 : "rcx", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-				   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+				 : "rcx", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+				   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 	CHECK(rax == 0);
 }
 
@@ -272,8 +274,9 @@ static void check_unwinding(void)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
-	printf("signal %d code %d trap %lld error %lld address %s\n", sig, info->si_code, (long long)uc->uc_mcontext.gregs[REG_TRAPNO],
-	       (long long)uc->uc_mcontext.gregs[REG_ERR] & ~1, info->si_addr == (void *)64 ? "64" : "other");
+	printf("signal %d code %d trap %lld error %lld address %s\n", sig, info->si_code,
+	       (long long)uc->uc_mcontext.gregs[REG_TRAPNO], (long long)uc->uc_mcontext.gregs[REG_ERR] & ~1,
+	       info->si_addr == (void *)64 ? "64" : "other");
 	uc->uc_mcontext.gregs[REG_RIP] += sig == SIGSEGV ? 2 : sig == SIGILL ? 2 : 0;
 	uc->uc_mcontext.gregs[REG_RAX] = 99;
 	/* the interrupted division finds another divisor */
@@ -302,9 +305,12 @@ static void check_faults(void)
 
 static void check_counter(void)
 {
-	uint32_t a, b, c, d, e;
+	uint32_t a, b, c = 0, d = 0, e = 0;
 	__asm__ volatile("rdtsc" : "=a"(a), "=d"(b));
-	__asm__ volatile("rdtscp" : "=a"(c), "=d"(d), "=c"(e));
+	if (__get_cpuid(0x80000001, &c, &c, &c, &d) && (d & 1u << 27))
+		__asm__ volatile("rdtscp" : "=a"(c), "=d"(d), "=c"(e));
+	else
+		__asm__ volatile("rdtsc" : "=a"(c), "=d"(d));
 	CHECK(((uint64_t)d << 32 | c) > ((uint64_t)b << 32 | a));
 	puts("counter");
 }

@@ -58,7 +58,7 @@ int main(void)
 	/* Interrupted: what is left is stored, over the request itself if one wants. */
 	struct sigaction act = { .sa_handler = handler };
 	CHECK(sigaction(SIGALRM, &act, 0) == 0);
-	struct itimerval soon = { { 0, 0 }, { 0, 3000 } };
+	struct itimerval soon = { { 0, 0 }, { 0, 30000 } };
 	CHECK(setitimer(ITIMER_REAL, &soon, 0) == 0);
 	struct timespec both = { 5, 0 };
 	FAILS(nanosleep(&both, &both), EINTR);

@@ -2,7 +2,7 @@
  * Who is the serial thread of a barrier differs from round to round. What was written before the barrier by one is read
  * after it by all: a thread that leaves too early at replay reads an old value.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 
 enum { THREADS = 4, ROUNDS = 150 };

@@ -2,7 +2,7 @@
  * C11's names for all of it: thrd_, mtx_ (plain, timed, recursive), cnd_, call_once, tss_. In glibc they are functions of
  * their own that call the pthread ones from inside, where nobody interposes.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 #include <threads.h>
 

@@ -2,7 +2,7 @@
  * Threads end at different times, and others look whether they have: tryjoin says EBUSY, timedjoin and clockjoin say
  * ETIMEDOUT, some other number of times in every run. Who joins itself gets EDEADLK; results come through.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 
 enum { THREADS = 8 };

@@ -2,7 +2,7 @@
  * std::call_once (also when the function throws, and another has to try), and statics inside functions, whose guards are
  * locked by __cxa_guard_acquire: who constructs them differs, and others wait for it.
  */
-// run: varies check flags="-std=c++20"
+// run: varies flags="-std=c++20"
 #include "threads.h"
 #include <mutex>
 #include <stdexcept>

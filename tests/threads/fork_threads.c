@@ -3,7 +3,7 @@
  * the others were. pthread_atfork handlers make the lock usable in the child; their order is checked. The child starts
  * threads of its own.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 #include <sys/wait.h>
 

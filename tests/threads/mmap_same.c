@@ -3,7 +3,7 @@
  * the very address with MAP_FIXED that another has just left. At replay an mmap that comes before the other's munmap
  * destroys memory in use: that shows as a wrong value or a crash.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 #include <sys/mman.h>
 

@@ -2,7 +2,7 @@
  * Who runs the once routine? All others wait for its end and see what it wrote. 200 controls, five threads; a routine
  * that is cancelled is run again by another.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 
 enum { THREADS = 5, CONTROLS = 200 };

@@ -3,7 +3,7 @@
  * are answered from the log, so only their recorded order keeps a reader from looking at what was not yet written.
  * (TSan knows the pipe, too.)
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 
 enum { WRITERS = 3, MESSAGES = 300 };

@@ -2,7 +2,7 @@
  * pthread_kill to threads that compute, wait for a mutex, a condition or the kernel. The handler runs in the thread that
  * was meant, at some event of its own; how far that thread was is noted. A lock whose wait is interrupted goes on waiting.
  */
-// run: varies check
+// run: varies
 #include "threads.h"
 #include <signal.h>
 

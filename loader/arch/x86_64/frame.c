@@ -25,10 +25,10 @@ _Static_assert(sizeof(struct frame) == 440 && offsetof(struct frame, info) == 31
 
 /* The layout of xsave; the first 512 bytes are also that of fxsave. */
 enum {
-	FP_STATUS = 2,	 /* 16 bits; bit 7: an exception is pending */
-	FP_LAST = 6,	 /* last operation, instruction and data pointer, up to FP_MXCSR */
-	FP_MXCSR = 24,	 /* and its mask */
-	FP_STACK = 32,	 /* eight registers of ten bytes, sixteen bytes apart */
+	FP_STATUS = 2, /* 16 bits; bit 7: an exception is pending */
+	FP_LAST = 6,   /* last operation, instruction and data pointer, up to FP_MXCSR */
+	FP_MXCSR = 24, /* and its mask */
+	FP_STACK = 32, /* eight registers of ten bytes, sixteen bytes apart */
 	FP_XMM = 160,
 	FP_XMM_END = 416,
 	FP_SOFTWARE = 464, /* struct _fpx_sw_bytes */
@@ -202,16 +202,33 @@ void context_regs(const void *uc, struct regs *r)
 {
 	const struct sigcontext *c = machine(uc);
 	*r = (struct regs){
-		.rax = c->rax, .rcx = c->rcx, .rdx = c->rdx, .rbx = c->rbx, .rbp = c->rbp, .rsi = c->rsi, .rdi = c->rdi,
-		.r8 = c->r8, .r9 = c->r9, .r10 = c->r10, .r11 = c->r11, .r12 = c->r12, .r13 = c->r13, .r14 = c->r14,
-		.r15 = c->r15, .sp = c->rsp, .pc = c->rip, .flags = c->eflags,
+		.rax = c->rax,
+		.rcx = c->rcx,
+		.rdx = c->rdx,
+		.rbx = c->rbx,
+		.rbp = c->rbp,
+		.rsi = c->rsi,
+		.rdi = c->rdi,
+		.r8 = c->r8,
+		.r9 = c->r9,
+		.r10 = c->r10,
+		.r11 = c->r11,
+		.r12 = c->r12,
+		.r13 = c->r13,
+		.r14 = c->r14,
+		.r15 = c->r15,
+		.sp = c->rsp,
+		.pc = c->rip,
+		.flags = c->eflags,
 	};
 }
 
 static void put_regs(struct sigcontext *c, const struct regs *r)
 {
-	c->rax = r->rax, c->rcx = r->rcx, c->rdx = r->rdx, c->rbx = r->rbx, c->rbp = r->rbp, c->rsi = r->rsi, c->rdi = r->rdi;
-	c->r8 = r->r8, c->r9 = r->r9, c->r10 = r->r10, c->r11 = r->r11, c->r12 = r->r12, c->r13 = r->r13, c->r14 = r->r14;
+	c->rax = r->rax, c->rcx = r->rcx, c->rdx = r->rdx, c->rbx = r->rbx, c->rbp = r->rbp, c->rsi = r->rsi,
+	c->rdi = r->rdi;
+	c->r8 = r->r8, c->r9 = r->r9, c->r10 = r->r10, c->r11 = r->r11, c->r12 = r->r12, c->r13 = r->r13,
+	c->r14 = r->r14;
 	c->r15 = r->r15, c->rsp = r->sp, c->rip = r->pc, c->eflags = r->flags;
 	c->cs = USER_CODE;
 	c->ss = USER_STACK;
@@ -262,7 +279,8 @@ bool frame_build(struct handler_frame *f, uint64_t sp, const struct regs *r, con
 	f->context = f->sp + offsetof(struct frame, uc);
 	f->fp = r->rbp;
 	f->lr = restorer;
-	return user_copy((void *)f->sp, &frame, sizeof frame) == 0 && user_copy((void *)fp_at, tidy, fp_frame_size()) == 0;
+	return user_copy((void *)f->sp, &frame, sizeof frame) == 0 &&
+	       user_copy((void *)fp_at, tidy, fp_frame_size()) == 0;
 }
 
 void context_enter_handler(void *uc, const struct handler_frame *f, int sig, uint64_t pc)

@@ -24,10 +24,11 @@
 #include <asm/prctl.h>
 #include <linux/uio.h>
 
-_Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, rdi) == 56 && offsetof(struct regs, r15) == 120 &&
-		       offsetof(struct regs, sp) == 128 && offsetof(struct regs, pc) == 136 &&
-		       offsetof(struct regs, flags) == 144 && offsetof(struct thread, stack) == 152 &&
-		       offsetof(struct thread, resume) == 160 && offsetof(struct thread, front) == 176,
+_Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, rdi) == 56 &&
+		       offsetof(struct regs, r15) == 120 && offsetof(struct regs, sp) == 128 &&
+		       offsetof(struct regs, pc) == 136 && offsetof(struct regs, flags) == 144 &&
+		       offsetof(struct thread, stack) == 152 && offsetof(struct thread, resume) == 160 &&
+		       offsetof(struct thread, front) == 176,
 	       "entry.S knows these");
 _Static_assert(MAP_RUNTIME_STACKS % MAP_RUNTIME_STACK_ROOM == 0 && MAP_RUNTIME_STACK_ROOM == 0x100000 &&
 		       THREAD_STRUCT_AT == 0xc0000,
@@ -136,20 +137,15 @@ static unsigned extended_length(const uint8_t *p, uint8_t rex)
 {
 	unsigned n;
 	switch (p[1]) {
-	case 0x1f: /* nop */
-		n = operand_length(p + 2, rex, false);
-		break;
+	case 0x1f: /* nop */ n = operand_length(p + 2, rex, false); break;
 	case 0x40 ... 0x4f: /* cmov */
 	case 0x90 ... 0x9f: /* set */
 	case 0xaf:	    /* imul */
 	case 0xb6:
 	case 0xb7:
 	case 0xbe:
-	case 0xbf: /* movzx, movsx */
-		n = operand_length(p + 2, rex, true);
-		break;
-	default:
-		return 0;
+	case 0xbf: /* movzx, movsx */ n = operand_length(p + 2, rex, true); break;
+	default: return 0;
 	}
 	return n ? n + 2 : 0;
 }
@@ -166,32 +162,24 @@ static unsigned simple_length(const uint8_t *p)
 	}
 	bool selector = (p[1] >> 3 & 7) == 0; /* the operation in the operand byte is number 0 */
 	switch (p[0]) {
-	case 0x0f:
-		operand = extended_length(p, rex);
-		return operand ? n + operand : 0;
+	case 0x0f: operand = extended_length(p, rex); return operand ? n + operand : 0;
 	case 0x50 ... 0x5f: /* push, pop */
 	case 0x90:	    /* nop */
 	case 0x98:
-	case 0x99: /* cdqe, cqo */
-		return n + 1;
+	case 0x99: /* cdqe, cqo */ return n + 1;
 	case 0xb0 ... 0xb7: /* mov $, byte */
 	case 0x24:
 	case 0x3c:
-	case 0xa8: /* and, cmp, test $, %al */
-		return n + 2;
-	case 0xb8 ... 0xbf: /* mov $, register */
-		return n + (rex & 8 ? 9 : 5);
+	case 0xa8: /* and, cmp, test $, %al */ return n + 2;
+	case 0xb8 ... 0xbf: /* mov $, register */ return n + (rex & 8 ? 9 : 5);
 	case 0x05:
 	case 0x0d:
 	case 0x25:
 	case 0x2d:
 	case 0x35:
 	case 0x3d:
-	case 0xa9: /* arithmetic $, %eax */
-		return n + 5;
-	case 0x8d: /* lea */
-		operand = operand_length(p + 1, rex, false);
-		break;
+	case 0xa9: /* arithmetic $, %eax */ return n + 5;
+	case 0x8d: /* lea */ operand = operand_length(p + 1, rex, false); break;
 	case 0x00 ... 0x03:
 	case 0x08 ... 0x0b:
 	case 0x20 ... 0x23:
@@ -200,12 +188,10 @@ static unsigned simple_length(const uint8_t *p)
 	case 0x38 ... 0x3b: /* arithmetic */
 	case 0x63:	    /* movslq */
 	case 0x84:
-	case 0x85: /* test */
+	case 0x85:	    /* test */
 	case 0x88 ... 0x8b: /* mov */
 	case 0xd1:
-	case 0xd3: /* shifts */
-		operand = operand_length(p + 1, rex, true);
-		break;
+	case 0xd3: /* shifts */ operand = operand_length(p + 1, rex, true); break;
 	case 0xc7:
 		if (!selector)
 			return 0;
@@ -251,8 +237,7 @@ static bool faults(uint8_t byte)
 	case 0xce:
 	case 0xd4:
 	case 0xd6:
-	case 0xea:
-		return true;
+	case 0xea: return true;
 	}
 	return false;
 }
@@ -269,7 +254,7 @@ static unsigned patch_after(uint8_t *stub, uint64_t site, const uint8_t *code, u
 			continue;
 		bytes[0] = PREFIX;
 		stub[at] = JUMP_SHORT;
-		stub[at + 1] = (uint8_t)-(at + 2);
+		stub[at + 1] = (uint8_t) - (at + 2);
 		put_tail(stub, site, code + SYSCALL_SIZE, n);
 		return 6;
 	}
@@ -335,8 +320,8 @@ static bool leads_to(const uint8_t *p, const uint8_t *end)
 }
 
 /* `code`: the bytes up to the call, with room to look beyond. */
-static unsigned patch_before(uint8_t *stub, uint64_t site, uint32_t nr, const uint8_t *code, unsigned before, uint8_t *bytes,
-			     uint64_t *where)
+static unsigned patch_before(uint8_t *stub, uint64_t site, uint32_t nr, const uint8_t *code, unsigned before,
+			     uint8_t *bytes, uint64_t *where)
 {
 	for (unsigned d = 5; d <= 7 + BETWEEN && d + 3 <= before; d++) {
 		const uint8_t *p = code + before - d;
@@ -345,7 +330,7 @@ static unsigned patch_before(uint8_t *stub, uint64_t site, uint32_t nr, const ui
 			continue;
 		memcpy(stub + AT_LANDING, p, d);
 		stub[AT_LANDING + d] = JUMP_SHORT;
-		stub[AT_LANDING + d + 1] = (uint8_t)-(AT_LANDING + d + 2);
+		stub[AT_LANDING + d + 1] = (uint8_t) - (AT_LANDING + d + 2);
 		*where = site - d;
 		return put_jump(bytes, *where, (uint64_t)stub + AT_LANDING);
 	}

@@ -12,6 +12,7 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
+#define ARGS_ROOM (16ul << 20) /* per slot: more than the kernel accepts */
 #define ARGS_BASE (MAP_CLAIMS_BASE + (1ul << 32))
 #define SCRIPTS	  4
 
@@ -70,11 +71,14 @@ static long exec_loader(const struct process *p, const char *path, uint32_t imag
 	static uint64_t none[1];
 	long argc = argv ? count_strings(argv) : 0;
 	uint64_t size = ALIGN_UP((uint64_t)(argc + 16) * 8, page_size);
-	long r = SYS6(__NR_mmap, ARGS_BASE, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+	uint64_t args = ARGS_BASE + thread_here()->slot * ARGS_ROOM;
+	if (size > ARGS_ROOM)
+		return -E2BIG;
+	long r = SYS6(__NR_mmap, args, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		      0);
 	if (is_error(r))
 		return r;
-	uint64_t *list = (uint64_t *)ARGS_BASE;
+	uint64_t *list = (uint64_t *)args;
 	text_add(&number, "%u", (unsigned long)image);
 	/* the new image tells heddle that the streams of this one are over; a vfork child leaves its parent's alone */
 	if (path && !thread_here()->vfork_depth)
@@ -93,8 +97,8 @@ static long exec_loader(const struct process *p, const char *path, uint32_t imag
 			*list++ = (uint64_t) ""; /* as newer kernels do */
 		user_copy(list, (void *)argv, (size_t)argc * 8);
 	}
-	r = SYS3(__NR_execve, control->loader, ARGS_BASE, path && envp ? envp : (uint64_t)none);
-	SYS2(__NR_munmap, ARGS_BASE, size);
+	r = SYS3(__NR_execve, control->loader, args, path && envp ? envp : (uint64_t)none);
+	SYS2(__NR_munmap, args, size);
 	return r;
 }
 

@@ -49,7 +49,8 @@ static struct lock *find(uint64_t object)
 	for (uint64_t h = (object ^ object >> 12) >> (object > 64 ? 4 : 0);; h++) {
 		struct lock *l = &locks[h % 4096];
 		uint64_t there = __atomic_load_n(&l->object, __ATOMIC_ACQUIRE), none = 0;
-		if (!there && __atomic_compare_exchange_n(&l->object, &none, object, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		if (!there &&
+		    __atomic_compare_exchange_n(&l->object, &none, object, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			there = object;
 		else if (!there)
 			there = none;

@@ -23,7 +23,7 @@
 
 #define ENTRIES ((const struct sync_entries *)MAP_ENTRIES)
 /* Enters the runtime: CALL(mutex_lock, m, how, clock, deadline); missing arguments are 0. */
-#define CALL(name, ...)	 CALL_(name, ##__VA_ARGS__, 0, 0, 0, 0)
+#define CALL(name, ...) CALL_(name, ##__VA_ARGS__, 0, 0, 0, 0)
 #define CALL_(name, a, b, c, d, ...) \
 	ENTRIES->call(ENTRIES->functions[SYNC_##name], (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d))
 
@@ -38,15 +38,15 @@ static inline struct front *self_get(void)
 
 /* libc's own function of that name, behind ours. */
 void *real_find(const char *name) __attribute__((visibility("hidden")));
-#define REAL(name)                                                                           \
-	({                                                                                   \
-		static __typeof__(name) *real_;                                              \
-		__typeof__(name) *found_ = __atomic_load_n(&real_, __ATOMIC_RELAXED);        \
-		if (unlikely(!found_)) { /* twice does no harm: both find the same */        \
-			found_ = (__typeof__(name) *)real_find(#name);                       \
-			__atomic_store_n(&real_, found_, __ATOMIC_RELAXED);                  \
-		}                                                                            \
-		found_;                                                                      \
+#define REAL(name)                                                                    \
+	({                                                                            \
+		static __typeof__(name) *real_;                                       \
+		__typeof__(name) *found_ = __atomic_load_n(&real_, __ATOMIC_RELAXED); \
+		if (unlikely(!found_)) { /* twice does no harm: both find the same */ \
+			found_ = (__typeof__(name) *)real_find(#name);                \
+			__atomic_store_n(&real_, found_, __ATOMIC_RELAXED);           \
+		}                                                                     \
+		found_;                                                               \
 	})
 
 /* State of libc's that all threads share (threads, keys): its users take turns. */

@@ -235,7 +235,7 @@ static void *allocate_aligned(size_t align, size_t n)
 		/* Spans begin at slices, so blocks are as aligned as their size. Powers of two are sizes: this ends. */
 		unsigned class = heap_class(n > align ? n : align);
 		while (heap_class_size(class) % align)
-			class++;
+			class ++;
 		return take(class);
 	}
 	bool zero;

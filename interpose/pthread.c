@@ -42,7 +42,10 @@ static inline uint32_t take_word(uint32_t *word)
 {
 	uint32_t old = 0, failed;
 	if (likely(has_lse))
-		__asm__ volatile(".arch_extension lse\n\tcasa %w0, %w2, %1" : "+r"(old), "+Q"(*word) : "r"(1) : "memory");
+		__asm__ volatile(".arch_extension lse\n\tcasa %w0, %w2, %1"
+				 : "+r"(old), "+Q"(*word)
+				 : "r"(1)
+				 : "memory");
 	else
 		__asm__ volatile("1: ldaxr %w0, %2\n\tcbnz %w0, 2f\n\tstxr %w1, %w3, %2\n\tcbnz %w1, 1b\n2:"
 				 : "=&r"(old), "=&r"(failed), "+Q"(*word)
@@ -81,7 +84,8 @@ static inline uint32_t give_word(uint32_t *word)
 
 /* A jump into the runtime, which leaves nothing on this stack: at replay every op goes this way. */
 typedef int jump_function(sync_function *f, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
-#define JUMP(name, a, b) ((jump_function *)(void *)ENTRIES->call)(ENTRIES->functions[SYNC_##name], (uint64_t)(a), b, 0, 0)
+#define JUMP(name, a, b) \
+	((jump_function *)(void *)ENTRIES->call)(ENTRIES->functions[SYNC_##name], (uint64_t)(a), b, 0, 0)
 
 static COLD int first_lock(struct mutex *m, enum mutex_how how)
 {

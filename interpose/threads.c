@@ -86,7 +86,8 @@ static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given)
 	void *stack = (void *)CALL(thread_reserve, size);
 	if (!stack) {
 		/* never given back: when libc is done with it is not ours to know */
-		stack = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+		stack = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+			     -1, 0);
 		if (stack == MAP_FAILED)
 			return EAGAIN;
 	}

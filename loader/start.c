@@ -33,6 +33,7 @@ struct control *control;
 struct process process;
 uint32_t image_number, process_id;
 uint64_t tickets;
+uint64_t fork_base;
 bool one_thread = true;
 uint64_t page_size = 4096;
 char program_path[PATH_ROOM];

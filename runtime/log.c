@@ -49,7 +49,7 @@ static void create_ring(struct thread *t, uint32_t image)
 	if ((r = SYS2(__NR_ftruncate, fd, RING_HEADER + RING_SIZE)) < 0)
 		no_ring(TEXT_OF(path), r);
 	uint64_t base = stream_base(t);
-	struct front before = t->front ? *t->front : (struct front){ 0 }; /* a forked thread goes on counting */
+	struct front before = t->front ? *t->front : (struct front){ 0 }; /* a forked thread's */
 	for (int copy = 0; copy < 2; copy++) {
 		uint64_t offset = copy ? RING_HEADER : 0;
 		r = SYS6(__NR_mmap, base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
@@ -67,6 +67,7 @@ static void create_ring(struct thread *t, uint32_t image)
 	_Static_assert(sizeof(struct front) <= sizeof ring->front, "there is room for it");
 	t->front = (struct front *)ring->front;
 	*t->front = before;
+	t->front->clock = fork_base;
 	/* heddle looks at the ring once the magic is there */
 	__atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
 	t->log = (struct log){ .ring = ring, .data = (uint8_t *)base + RING_HEADER, .room_until = RING_SIZE };
@@ -93,12 +94,13 @@ static void map_window(struct thread *t, uint64_t from)
 static void place_front(struct thread *t)
 {
 	struct ring_header *ring = (struct ring_header *)stream_base(t);
-	if (t->front)
-		return; /* a forked thread goes on counting */
+	struct front before = t->front ? *t->front : (struct front){ 0 };
 	long r = SYS6(__NR_mmap, ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	t->front = (struct front *)ring->front;
+	*t->front = before;
+	t->front->clock = t->front->done = fork_base;
 }
 
 static void open_stream(struct thread *t, uint32_t image)

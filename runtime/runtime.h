@@ -83,6 +83,7 @@ struct thread {
 	uint64_t known[16]; /* stamps this thread is known to follow, at most one a slot */
 	uint32_t known_next; /* which to forget next */
 	uint64_t op_limit;  /* replay: ops that were finished in the recording */
+	uint32_t waiters;    /* replay: threads that wait for an op of this one */
 	uint64_t waits_for;  /* replay: the stamp it waits for, 0: none */
 	uint64_t chaos;	    /* state of its random numbers */
 };
@@ -100,6 +101,7 @@ extern struct process process;
 extern uint32_t image_number; /* p<N> */
 extern uint32_t process_id;   /* of the recording */
 extern uint64_t tickets; /* one counter for all system calls of the process */
+extern uint64_t fork_base; /* ops of this process count from here; smaller clocks are of its parent's threads */
 extern bool one_thread;	 /* the process has never had another */
 extern uint64_t page_size;
 extern char program_path[PATH_ROOM]; /* what /proc/self/exe means to the program */
@@ -283,6 +285,7 @@ void thread_wait_for_others(struct thread *t);
 void thread_fill_entries(void); /* the table for libheddle.so */
 uint32_t thread_highest(void); /* slots ever used */
 bool thread_is_last(void);
+extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */
 /* Replay: are all threads parked, but for `waiting` that wait? */
 bool thread_all_idle(uint32_t waiting);
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */

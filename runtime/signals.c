@@ -546,6 +546,10 @@ static void on_timer(struct thread *t, void *uc)
 		sig = e->nr;
 		fatal = e->flags & SIGNAL_FATAL;
 		memcpy(info, block_data(entry_blocks(e)), sizeof info);
+		if (!one_thread)
+			ticket_leave(t, ((const uint64_t *)(e + 1))[2]);
+		if (!fatal && t->process->actions[sig].handler <= 1)
+			diverged(t, e, "the program has no handler for this signal");
 		log_take(t);
 	} else {
 		int i = deliverable(t);

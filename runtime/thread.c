@@ -21,6 +21,8 @@ static uint32_t live = 1;   /* threads that have not ended */
 static uint32_t parked;	    /* replay: threads at the end of their recording */
 static uint32_t slots_lock; /* record: who chooses a slot */
 
+bool memory_torn;
+
 uint32_t thread_highest(void)
 {
 	return __atomic_load_n(&highest, __ATOMIC_ACQUIRE);
@@ -389,6 +391,8 @@ void thread_after_fork(void)
 
 void thread_forked(struct thread *t)
 {
+	memory_torn |= !one_thread;
+	fork_base = ((fork_base >> 32) + 1) << 32;
 	live = 1;
 	parked = 0;
 	one_thread = true;

@@ -76,6 +76,7 @@
 	mov x9, x0
 	shadow
 	ldp x0, x1, [x19, #ARGS]
+	stp xzr, xzr, [x19, #ARGS]	/* x1 may be anything, and this is the program's memory */
 	ldr x30, [x19, #RET]
 	ldr x19, [x19, #SAVED]
 	str x9, [x16]		/* last: from here on the frame is anybody's */

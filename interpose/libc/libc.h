@@ -57,7 +57,7 @@ enum { SECTION_TRY = 1 }; /* enter: answers EBUSY instead of waiting */
 long libc_section_enter(uint64_t object, unsigned how) HIDDEN;
 enum { SECTION_FORGET = 1 }; /* leave: the object is gone */
 void libc_section_leave(uint64_t object, unsigned how) HIDDEN;
-/* The stack this thread was given; low == high: not known. */
+/* The stack this thread was given, if it is the one in use; low == high: it is not, or not known. */
 void libc_thread_stack(uint64_t *low, uint64_t *high) HIDDEN;
 
 /* ---- sections.c ------------------------------------------------------------------------------ */

@@ -11,7 +11,10 @@
 #include "runtime/memory/map.h"
 #include "runtime/sync/sync.h"
 
-#define ENTRIES ((const struct sync_entries *)MAP_ENTRIES)
+#include <signal.h>
+
+#define FIRST_STACK 0x400000000ul /* larger than any stack of the first thread */
+#define ENTRIES	    ((const struct sync_entries *)MAP_ENTRIES)
 
 const uint32_t *const libc_threads = &ENTRIES->threads_seen;
 
@@ -27,7 +30,17 @@ void libc_section_leave(uint64_t object, unsigned how)
 
 void libc_thread_stack(uint64_t *low, uint64_t *high)
 {
-	const struct front *self = ENTRIES->self();
-	*low = self->stack_low;
-	*high = self->stack_high;
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	stack_t other;
+	*low = *high = 0;
+	/* a handler's stack may be an array on the thread's own, above the functions that the handler interrupts */
+	if (sigaltstack(0, &other) || other.ss_flags & SS_ONSTACK)
+		return;
+	if (sp >= MAP_STACKS_BASE && sp < MAP_STACKS_END) {
+		*low = sp - (sp - MAP_STACKS_BASE) % MAP_THREAD_STACK_ROOM;
+		*high = *low + MAP_THREAD_STACK_ROOM;
+	} else if (sp >= MAP_STACK_TOP - FIRST_STACK && sp < MAP_STACK_TOP) {
+		*low = MAP_STACK_TOP - FIRST_STACK;
+		*high = MAP_STACK_TOP;
+	}
 }

@@ -17,7 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "interpose/libc/libc.h"
-#include "functions.h"
+#include "interpose/libc/functions.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -131,8 +131,11 @@ static void leave_sections(struct libc_frame *frame)
 	for (int i = 1; i >= 0; i--)
 		if (frame->object[i])
 			libc_section_leave(frame->object[i], o->flags & FLAG_CLOSES && i == 0 ? SECTION_FORGET : 0);
-	frame->object[0] = frame->object[1] = 0;
+	frame->object[0] = frame->object[1] = frame->extra = 0;
 	frame->index = FRAME_FREE;
+	/* registers that carried no argument may have held anything; at replay, something else */
+	for (unsigned i = 2; i < sizeof frame->args / sizeof *frame->args; i++)
+		frame->args[i] = 0;
 }
 
 /* How many frames count when those at the top are free. */

@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "interpose/libc/libc.h"
-#include "functions.h"
+#include "interpose/libc/functions.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -80,6 +80,8 @@
 	movq %rax, %r10
 	movq ARGS(%rbx), %rax
 	movq ARGS + 8(%rbx), %rdx
+	movq $0, ARGS(%rbx)
+	movq $0, ARGS + 8(%rbx)	/* rdx may be anything, and this is the program's memory */
 	movq RET(%rbx), %rcx
 	movq SAVED(%rbx), %rbx
 	pushq %rcx

@@ -20,11 +20,11 @@
 #include "runtime/sync/sync.h"
 #include <linux/mman.h>
 
-#define EXACT_BINS 64			   /* bins[n] holds free runs of n slices, for n < EXACT_BINS */
-#define BINS	   (EXACT_BINS + 24)	   /* then one for each doubling */
+#define EXACT_BINS 64				 /* bins[n] holds free runs of n slices, for n < EXACT_BINS */
+#define BINS	   (EXACT_BINS + 24)		 /* then one for each doubling */
 #define SPANS_STEP (65536 / sizeof(struct span)) /* the tables are mapped in steps of 64 KiB */
-#define UNMAP	   64			   /* free runs of so many slices lose their mapping, not only their pages */
-#define KEEP_DIRTY 512			   /* slices that may stay dirty, beside an eighth of what is used: 32 MiB */
+#define UNMAP	   64  /* free runs of so many slices lose their mapping, not only their pages */
+#define KEEP_DIRTY 512 /* slices that may stay dirty, beside an eighth of what is used: 32 MiB */
 #define GROW_LEAST 16u
 #define GROW_MOST  1024u
 
@@ -38,15 +38,15 @@ struct bin {
 };
 
 static struct pool {
-	uint32_t lock;	/* record: 0 free, 1 taken, 2 taken and waited for */
-	uint64_t stamp; /* last op: the chain */
+	uint32_t lock;	       /* record: 0 free, 1 taken, 2 taken and waited for */
+	uint64_t stamp;	       /* last op: the chain */
 	struct thread *thread; /* whose op is under way */
-	long outcome;	/* of that op: 0, slices of growth, or -ENOMEM; replay: what is left to do of it */
-	uint32_t top;	/* slices from here on were never used; slice 0 never is */
+	long outcome;	       /* of that op: 0, slices of growth, or -ENOMEM; replay: what is left to do of it */
+	uint32_t top;	       /* slices from here on were never used; slice 0 never is */
 	uint32_t classes_mapped, spans_mapped;
-	uint64_t used, dirty;			 /* slices */
+	uint64_t used, dirty;			/* slices */
 	uint32_t partial[HEAP_CLASS_COUNT + 1]; /* spans with blocks for us to give */
-	struct bin bins[2][BINS];		 /* free runs: mapped, unmapped */
+	struct bin bins[2][BINS];		/* free runs: mapped, unmapped */
 } pool = { .top = 1 };
 
 /* ---- ops ---------------------------------------------------------------------------------- */
@@ -290,7 +290,8 @@ static bool grow(uint32_t n, uint64_t better)
 			return false;
 		more = (uint32_t)pool.outcome;
 		if (more < n || pool.outcome > (long)(HEAP_COUNT - pool.top))
-			diverged(pool.thread, log_peek(pool.thread), "needs memory where the recording did not ask for as much");
+			diverged(pool.thread, log_peek(pool.thread),
+				 "needs memory where the recording did not ask for as much");
 		pool.outcome = 0;
 	}
 	if (more > HEAP_COUNT - pool.top)
@@ -458,7 +459,7 @@ static bool take_span(struct heap_list *l, unsigned class)
 		return false;
 	uint16_t total = (uint16_t)((n << HEAP_SLICE_SHIFT) / heap_class_size(class));
 	heap_spans[i] = (struct span){
-		.slices = n, .use = SPAN_BLOCKS, .class = (uint8_t)class, .total = total, .free = total
+		.slices = n, .use = SPAN_BLOCKS, .class = (uint8_t) class, .total = total, .free = total
 	};
 	for (uint32_t k = 0; k < n; k++)
 		heap_spans[i + k].first = i;
@@ -603,7 +604,7 @@ long sync_heap_large_free(struct thread *t, uint64_t block, uint64_t b, uint64_t
  */
 static uint16_t swapped[MAP_SLOTS];
 static bool mapped[MAP_SLOTS]; /* by state */
-static uint32_t most;	       /* entries from here on are 0; threads may start at the same time, so an atomic maximum */
+static uint32_t most; /* entries from here on are 0; threads may start at the same time, so an atomic maximum */
 
 static uint64_t state_stride(void)
 {

@@ -43,7 +43,7 @@ static bool arrive_shared(struct thread *t, struct barrier *b, uint64_t op, int 
 	stamp_unlock(side);
 	op_edge(t, last);
 	s->used = 1;
-	s->object = 0; /* in no queue: that is how barrier_leave knows */
+	s->object = 0;						 /* in no queue: that is how barrier_leave knows */
 	s->woken = __atomic_load_n(&b->round, __ATOMIC_RELAXED); /* cannot move before we have arrived */
 	/* acquire and release: the last follows all, and hands that on with `round` */
 	bool complete = __atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == b->count;

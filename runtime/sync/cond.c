@@ -187,7 +187,8 @@ long sync_cond_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint6
 	if (!replaying) {
 		place = sleeper_choose(t);
 		if (place < 0)
-			cannot("a thread waits for more than %d conditions at once, from nested signal handlers", (long)PER_SLOT);
+			cannot("a thread waits for more than %d conditions at once, from nested signal handlers",
+			       (long)PER_SLOT);
 		struct sleeper *s = sleeper_of(t, (unsigned)place);
 		s->used = 1;
 		if (is_shared(cond))

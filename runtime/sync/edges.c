@@ -9,8 +9,11 @@
  * this thread already knows of an op >= m of s. What it knows is a list of sixteen;
  * forgetting one costs an edge, never exactness.
  *
- * Replaying: `done` is stored with release at the end of each op, and loaded with
- * acquire by who waits for it: so everything the source did before is seen.
+ * In the child of a fork all clocks jump to a new base: an older stamp is of a
+ * thread that the child never had, and everything before it is in its memory.
+ *
+ * Replaying: `done` is stored (at least release) at the end of each op, and loaded
+ * (at least acquire) by who waits for it: so everything the source did before is seen.
  */
 #include "runtime/runtime.h"
 
@@ -37,7 +40,7 @@ static bool is_known(struct thread *t, uint64_t stamp)
 
 void op_edge(struct thread *t, uint64_t stamp)
 {
-	if (replaying || !stamp || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
+	if (replaying || STAMP_CLOCK(stamp) <= fork_base || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
 		return;
 	size_t size = sizeof(struct entry) + 16;
 	struct entry *e = log_reserve(t, size);
@@ -85,14 +88,14 @@ void chaos_perturb(struct thread *t)
 
 void wait_a_little(unsigned *round, uint32_t *word, uint32_t value)
 {
-	/* 40 looks, then yields: measured best with more threads than cores; sleeping only after long */
-	unsigned n = (*round)++;
+	/* Looks, then yields, then sleep: measured best for a few threads. Among many, yielding goes round in vain. */
+	unsigned n = (*round)++, yields = thread_highest() > 16 ? 10 : 1000;
 	if (n < 40)
 		return;
-	if (n < 2000)
+	if (n < 40 + yields)
 		SYS0(__NR_sched_yield);
 	else
-		futex_wait(word, value, 2);
+		futex_wait(word, value, 100);
 	if (control->stop)
 		SYS1(__NR_exit_group, 123);
 }
@@ -110,8 +113,13 @@ static void wait_for_op(struct thread *t, uint64_t stamp)
 	while (slot >= thread_highest() || !__atomic_load_n(&source->front, __ATOMIC_ACQUIRE))
 		wait_a_little(&round, &never, 0);
 	round = 0;
-	while (__atomic_load_n(&source->front->done, __ATOMIC_ACQUIRE) < STAMP_CLOCK(stamp))
-		wait_a_little(&round, (uint32_t *)&source->front->done, (uint32_t)source->front->done);
+	uint64_t *done = &source->front->done, seen;
+	/* Counted before the look, in one order with op_end()'s store and its look at the count: so either we see the
+	   op finished, or it sees us and wakes us. */
+	__atomic_fetch_add(&source->waiters, 1, __ATOMIC_SEQ_CST);
+	while ((seen = __atomic_load_n(done, __ATOMIC_SEQ_CST)) < STAMP_CLOCK(stamp))
+		wait_a_little(&round, (uint32_t *)done, (uint32_t)seen);
+	__atomic_fetch_sub(&source->waiters, 1, __ATOMIC_RELAXED);
 	t->waits_for = 0;
 }
 
@@ -169,8 +177,9 @@ void op_end(struct thread *t)
 		return;
 	}
 	f->clock++;
-	__atomic_store_n(&f->done, f->clock, __ATOMIC_RELEASE);
-	/* who sleeps on it looks again by itself after 2 ms; a wake for each op would cost a call */
+	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST)))
+		futex_wake((uint32_t *)&f->done);
 }
 
 /* ---- waiting, recording ------------------------------------------------------------------- */

@@ -117,7 +117,8 @@ static long robust_take(struct thread *t, struct mutex *m, bool try, uint64_t cl
 		uint32_t old = __atomic_load_n(&m->lock, __ATOMIC_RELAXED);
 		if (!(old & MUTEX_ID)) {
 			/* acquire: pairs with the release in robust_give(), also that of a thread that died */
-			if (__atomic_compare_exchange_n(&m->lock, &old, id | waited, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			if (__atomic_compare_exchange_n(&m->lock, &old, id | waited, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
 				return old & MUTEX_DIED ? EOWNERDEAD : 0;
 			continue;
 		}
@@ -159,7 +160,7 @@ static long robust_lock(struct thread *t, struct mutex *m, uint64_t how, uint64_
 	r = op_outcome(t, r);
 	if (r == 0 || r == EOWNERDEAD) {
 		if (replaying)
-			m->lock = self->tid;
+			__atomic_store_n(&m->lock, self->tid, __ATOMIC_RELAXED);
 		m->count = 1;
 		set_owner(m, r ? MUTEX_INCONSISTENT : self->tid);
 		if (!r && how != MUTEX_AGAIN)
@@ -251,7 +252,7 @@ long sync_mutex_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t clocki
 	r = op_outcome(t, r);
 	if (!r) {
 		if (replaying) {
-			m->lock = 1;
+			__atomic_store_n(&m->lock, 1, __ATOMIC_RELAXED);
 			follow(t, m, op, true);
 		}
 		set_owner(m, self->tid);

@@ -48,11 +48,11 @@ enum {
 #define MUTEX_WAITED	0x80000000u
 /* How: argument b of mutex_lock and mutex_unlock. */
 enum mutex_how {
-	MUTEX_WAIT = 0,	  /* until the deadline, if there is one */
-	MUTEX_TRY = 1,	  /* EBUSY instead of waiting */
-	MUTEX_TAKEN = 2,  /* the quick path holds the lock word, but not yet the rest of the op */
-	MUTEX_AGAIN = 3,  /* after a condition: `users` still counts this thread */
-	MUTEX_WAKE = 4,	  /* unlock: the quick path has done all of the op, but somebody sleeps */
+	MUTEX_WAIT = 0,	 /* until the deadline, if there is one */
+	MUTEX_TRY = 1,	 /* EBUSY instead of waiting */
+	MUTEX_TAKEN = 2, /* the quick path holds the lock word, but not yet the rest of the op */
+	MUTEX_AGAIN = 3, /* after a condition: `users` still counts this thread */
+	MUTEX_WAKE = 4,	 /* unlock: the quick path has done all of the op, but somebody sleeps */
 };
 
 /* ---- condition: pthread_cond_t. Private ones are never written: waiters are in cond.c's lists ----- */
@@ -70,20 +70,20 @@ enum { COND_SHARED = 1, COND_MONOTONIC = 2 };
 /* ---- rwlock: pthread_rwlock_t ---------------------------------------------------- */
 
 struct rwlock {
-	uint64_t state;	    /* see RW_* */
-	uint64_t readers;   /* stamps of reading unlocks, by slot % 3 */
+	uint64_t state;	  /* see RW_* */
+	uint64_t readers; /* stamps of reading unlocks, by slot % 3 */
 	uint64_t readers1;
-	uint32_t writer;    /* tid of the thread that holds it for writing */
-	uint32_t shared;    /* between processes */
+	uint32_t writer; /* tid of the thread that holds it for writing */
+	uint32_t shared; /* between processes */
 	uint64_t readers2;
-	uint64_t written;   /* stamp of the last writing unlock */
-	uint32_t prefer;    /* glibc's kinds */
+	uint64_t written; /* stamp of the last writing unlock */
+	uint32_t prefer;  /* glibc's kinds */
 	uint32_t unused;
 };
 #define RW_WRITER	0x80000000ull
 #define RW_READERS	0x3fffffffull
-#define RW_WRITER_WAITS 0x40000000ull  /* [waits] writers sleep on the low half */
-#define RW_READER_WAITS (1ull << 32)   /* [waits] readers sleep on the high half */
+#define RW_WRITER_WAITS 0x40000000ull /* [waits] writers sleep on the low half */
+#define RW_READER_WAITS (1ull << 32)  /* [waits] readers sleep on the high half */
 enum { RW_PREFER_WRITER = 2 };
 enum rw_how { RW_READ = 0, RW_WRITE = 1, RW_TRY = 2 }; /* RW_TRY is added */
 

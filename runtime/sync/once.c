@@ -38,7 +38,8 @@ static long once_take(struct thread *t, uint32_t *word)
 		if (old & ONCE_DONE)
 			return 0;
 		if ((old & ~(uint32_t)ONCE_WAITED) != running_word()) {
-			if (__atomic_compare_exchange_n(word, &old, running_word(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			if (__atomic_compare_exchange_n(word, &old, running_word(), false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
 				return 1;
 			continue;
 		}
@@ -96,7 +97,8 @@ static long guard_take(struct thread *t, uint64_t *word, uint64_t *last)
 		if (old & (GUARD_SET | GUARD_DONE))
 			return 0;
 		if (!(old & GUARD_RUNS)) {
-			if (__atomic_compare_exchange_n(word, &old, GUARD_RUNS, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			if (__atomic_compare_exchange_n(word, &old, GUARD_RUNS, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
 				return 1;
 			continue;
 		}

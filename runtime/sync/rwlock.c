@@ -78,17 +78,19 @@ static long take(struct thread *t, struct rwlock *l, bool write, bool try, uint6
 		if (free) {
 			uint64_t new = (write ? old | RW_WRITER : old + 1) | mark;
 			/* acquire: pairs with the release of whoever freed it */
-			if (__atomic_compare_exchange_n(&l->state, &old, new, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			if (__atomic_compare_exchange_n(&l->state, &old, new, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
 				return 0;
 			continue;
 		}
 		if (try)
 			return EBUSY;
-		if (!(old & waits) &&
-		    !__atomic_compare_exchange_n(&l->state, &old, old | waits, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (!(old & waits) && !__atomic_compare_exchange_n(&l->state, &old, old | waits, false,
+								   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		old |= waits;
-		long r = wait_until(t, write ? low_half(l) : high_half(l), (uint32_t)(write ? old : old >> 32), clockid, until);
+		long r = wait_until(t, write ? low_half(l) : high_half(l), (uint32_t)(write ? old : old >> 32), clockid,
+				    until);
 		if (r)
 			return r; /* the mark stays: costs a wake */
 		if (write)
@@ -103,9 +105,9 @@ static void give(struct rwlock *l, bool write)
 	uint64_t old = __atomic_load_n(&l->state, __ATOMIC_RELAXED), new;
 	do {
 		new = write ? 0 : old - 1;
-		if (!(new & RW_READERS))
+		if (!(new &RW_READERS))
 			new = 0; /* free, and those who sleep are woken to set their marks again */
-		/* release: what we did, stamps included, is seen by whoever takes it next */
+				 /* release: what we did, stamps included, is seen by whoever takes it next */
 	} while (!__atomic_compare_exchange_n(&l->state, &old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	if (new)
 		return;

@@ -27,7 +27,8 @@ long sync_spin_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, uint
 	uint64_t op = op_begin(t);
 	long r = 0;
 	if (!replaying) {
-		for (unsigned look = 0; how != MUTEX_TRY && look < 200 && __atomic_load_n(word, __ATOMIC_RELAXED); look++)
+		for (unsigned look = 0; how != MUTEX_TRY && look < 200 && __atomic_load_n(word, __ATOMIC_RELAXED);
+		     look++)
 #ifdef __x86_64__
 			__builtin_ia32_pause();
 #else

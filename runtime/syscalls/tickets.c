@@ -19,6 +19,8 @@ static uint8_t begun[WINDOW];
 static uint64_t base;
 static uint32_t lock;
 static uint32_t waiting; /* threads in ticket_leave */
+static uint64_t lowest = ~0ull; /* what the first of those waits for; under the lock */
+static uint32_t moves;	 /* futex: base has reached `lowest` */
 
 uint64_t ticket_take(void)
 {
@@ -28,9 +30,9 @@ uint64_t ticket_take(void)
 
 static void enter_lock(void)
 {
-	unsigned round = 0;
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-		wait_a_little(&round, &lock, 1);
+	for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); round++)
+		if (round > 40)
+			SYS0(__NR_sched_yield); /* held for a few instructions only */
 }
 
 static void advance(void)
@@ -40,6 +42,11 @@ static void advance(void)
 		begun[b++ % WINDOW] = 0;
 	/* release: who sees the new base sees what the threads did before they entered */
 	__atomic_store_n(&base, b, __ATOMIC_RELEASE);
+	if (b < lowest)
+		return;
+	lowest = ~0ull; /* who still waits says so again */
+	__atomic_fetch_add(&moves, 1, __ATOMIC_RELEASE);
+	futex_wake(&moves);
 }
 
 void ticket_start(uint64_t ticket)
@@ -62,12 +69,26 @@ void ticket_enter(uint64_t ticket)
 /* Everybody stands still: the lowest ticket is one that nobody will use. */
 static void pass_lost(void)
 {
+	if (!thread_all_idle(__atomic_load_n(&waiting, __ATOMIC_ACQUIRE)))
+		return;
 	enter_lock();
 	if (thread_all_idle(__atomic_load_n(&waiting, __ATOMIC_ACQUIRE))) {
 		begun[base % WINDOW] = 1;
 		advance();
 	}
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Says what this thread waits for; the futex value with which it may sleep. */
+static uint32_t announce(uint64_t now)
+{
+	enter_lock();
+	lowest = MIN(lowest, now);
+	uint32_t seen = __atomic_load_n(&moves, __ATOMIC_RELAXED);
+	if (base >= lowest)
+		advance();
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	return seen;
 }
 
 void ticket_leave(struct thread *t, uint64_t now)
@@ -77,9 +98,12 @@ void ticket_leave(struct thread *t, uint64_t now)
 		return;
 	__atomic_fetch_add(&waiting, 1, __ATOMIC_ACQ_REL);
 	unsigned round = 0;
+	uint32_t seen = announce(now);
 	while (__atomic_load_n(&base, __ATOMIC_ACQUIRE) < now) {
-		wait_a_little(&round, (uint32_t *)&base, (uint32_t)base);
-		if (round > 1000 && round % 16 == 0)
+		wait_a_little(&round, &moves, seen);
+		if (__atomic_load_n(&moves, __ATOMIC_ACQUIRE) != seen)
+			seen = announce(now);
+		if (round > 40 && round % 16 == 0)
 			pass_lost();
 	}
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_ACQ_REL);

@@ -46,7 +46,7 @@ static void *write_pipe(void *unused)
 
 static void *print_for_ever(void *number)
 {
-	for (unsigned long i = 0;; i++)
+	for (unsigned long i = 0;; i++, usleep(20)) /* or main would hardly ever get stdout */
 		printf("%ld still prints %lu\n", (long)number, i);
 	return 0;
 }

@@ -48,7 +48,8 @@ static void check_pool(const char *when)
 		if (is_free) {
 			const struct span *last = s + s->slices - 1;
 			EXPECT(s->use != before, "%s: two free runs at %u", when, i);
-			EXPECT(last->use == s->use && last->first == i && last->slices == s->slices, "%s: end of run %u", when, i);
+			EXPECT(last->use == s->use && last->first == i && last->slices == s->slices,
+			       "%s: end of run %u", when, i);
 			dirty += s->dirty;
 			runs++;
 		} else {
@@ -58,10 +59,13 @@ static void check_pool(const char *when)
 			uint32_t n = 0;
 			for (struct heap_block *b = s->blocks; b; b = b->next, n++)
 				EXPECT(heap_spans[slice_of(b)].first == i, "%s: strange block in span %u", when, i);
-			EXPECT(n + s->total - s->fresh == s->free && s->free < s->total, "%s: count of span %u", when, i);
+			EXPECT(n + s->total - s->fresh == s->free && s->free < s->total, "%s: count of span %u", when,
+			       i);
 		}
 		for (uint32_t k = 0; k < s->slices; k++) {
-			unsigned class = s->use == SPAN_BLOCKS ? s->class : s->use == SPAN_LARGE && !k ? HEAP_CLASS_LARGE : 0;
+			unsigned class = s->use == SPAN_BLOCKS	    ? s->class :
+					 s->use == SPAN_LARGE && !k ? HEAP_CLASS_LARGE :
+								      0;
 			EXPECT(heap_class_table[i + k] == class, "%s: class of slice %u", when, i + k);
 		}
 		before = is_free ? s->use : SPAN_NONE;
@@ -72,7 +76,8 @@ static void check_pool(const char *when)
 	for (unsigned u = 0; u < 2; u++)
 		for (unsigned b = 0; b < BINS; b++)
 			for (uint32_t r = pool.bins[u][b].head; r; r = heap_spans[r].next, binned++)
-				EXPECT(bin_of(heap_spans[r].slices) == b && heap_spans[r].use == (u ? SPAN_UNMAPPED : SPAN_FREE),
+				EXPECT(bin_of(heap_spans[r].slices) == b &&
+					       heap_spans[r].use == (u ? SPAN_UNMAPPED : SPAN_FREE),
 				       "%s: bin %u", when, b);
 	EXPECT(runs == binned, "%s: %lu free runs, %lu in bins", when, runs, binned);
 	EXPECT(used == pool.used && dirty == pool.dirty, "%s: %lu used, %lu dirty", when, used, dirty);
@@ -84,7 +89,8 @@ static void test_classes(void)
 {
 	for (uint64_t n = 1; n <= HEAP_SMALL; n++) {
 		unsigned c = heap_class(n);
-		EXPECT(c >= 1 && c <= HEAP_CLASS_COUNT && heap_class_size(c) >= n && heap_class_size(c - 1) < n, "size %lu", n);
+		EXPECT(c >= 1 && c <= HEAP_CLASS_COUNT && heap_class_size(c) >= n && heap_class_size(c - 1) < n,
+		       "size %lu", n);
 	}
 	EXPECT(heap_class(HEAP_SMALL) == HEAP_CLASS_COUNT, "last class");
 	for (unsigned c = 1; c <= HEAP_CLASS_COUNT; c++) {
@@ -111,7 +117,8 @@ static void test_edges(void)
 	errno = 0;
 	EXPECT(!reallocarray(0, huge, 2) && errno == ENOMEM, "reallocarray overflow");
 	void *p = (void *)1;
-	EXPECT(posix_memalign(&p, 3, 10) == EINVAL && posix_memalign(&p, 4, 10) == EINVAL && p == (void *)1, "bad alignment");
+	EXPECT(posix_memalign(&p, 3, 10) == EINVAL && posix_memalign(&p, 4, 10) == EINVAL && p == (void *)1,
+	       "bad alignment");
 	errno = 7;
 	EXPECT(posix_memalign(&p, 64, (size_t)1 << 50) == ENOMEM && errno == 7, "posix_memalign leaves errno");
 	EXPECT(!memalign(SIZE_MAX, 1) && errno == EINVAL, "memalign");
@@ -211,7 +218,9 @@ static void play(struct owned *own, unsigned count, unsigned rounds, uint64_t *r
 			continue;
 		} else {
 			o->n = random_size(r);
-			o->p = what < 4 ? calloc(1, o->n) : what == 4 ? memalign(16u << (o->n % 10), o->n) : malloc(o->n);
+			o->p = what < 4	 ? calloc(1, o->n) :
+			       what == 4 ? memalign(16u << (o->n % 10), o->n) :
+					   malloc(o->n);
 			EXPECT(o->p, "%zu bytes", o->n);
 			if (what < 4)
 				for (size_t k = 0; k < o->n; k++)

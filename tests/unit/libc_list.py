@@ -42,8 +42,8 @@ case_every_function_is_classified.quick = True
 def build(t, arch, compiler):
     """The stubs with libc/port.c as a library to preload; the compilers' folders keep apart what they make."""
     folder = t.path(f'stubs-{arch}')
-    os.makedirs(folder, exist_ok=True)
-    t.run_well([sys.executable, f'{ROOT}/interpose/libc/generate.py', arch, f'{folder}/stubs.S', f'{folder}/functions.h'])
+    os.makedirs(f'{folder}/interpose/libc', exist_ok=True)
+    t.run_well([sys.executable, f'{ROOT}/interpose/libc/generate.py', arch, f'{folder}/stubs.S', f'{folder}/interpose/libc/functions.h'])
     flags = ['-std=gnu17', '-O2', '-g', '-I.', f'-I{folder}', '-fPIC', '-fvisibility=hidden', '-fno-stack-protector', '-Wall', '-Wextra',
              '-Werror', '-Wno-missing-field-initializers']
     objects = []

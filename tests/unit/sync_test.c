@@ -211,12 +211,12 @@ void stamp_unlock(uint64_t *stamp)
 }
 
 /* What the way into the runtime does: an op that was interrupted is called again. */
-#define AGAIN(call)                                                \
-	({                                                         \
-		long r_;                                           \
-		while ((r_ = (call)) == SYNC_INTERRUPTED)          \
-			;                                          \
-		r_;                                                \
+#define AGAIN(call)                                       \
+	({                                                \
+		long r_;                                  \
+		while ((r_ = (call)) == SYNC_INTERRUPTED) \
+			;                                 \
+		r_;                                       \
 	})
 
 #define LOCK(t, m)   AGAIN(sync_mutex_lock(t, (uint64_t)(m), MUTEX_WAIT, 0, 0))
@@ -289,7 +289,8 @@ static void exclude(struct thread *t)
 				continue;
 		} else if (way == 1) {
 			in(1, CLOCK_MONOTONIC, until);
-			long r = AGAIN(sync_mutex_lock(t, (uint64_t)&mutex, MUTEX_WAIT, CLOCK_MONOTONIC, (uint64_t)until));
+			long r = AGAIN(
+				sync_mutex_lock(t, (uint64_t)&mutex, MUTEX_WAIT, CLOCK_MONOTONIC, (uint64_t)until));
 			CHECK(r == 0 || r == ETIMEDOUT);
 			if (r)
 				continue;
@@ -311,8 +312,9 @@ static void exclude(struct thread *t)
 
 static void test_mutex(void)
 {
-	static const uint32_t kinds[] = { 0, MUTEX_RECURSIVE, MUTEX_ERRORCHECK, MUTEX_ADAPTIVE, MUTEX_ROBUST, MUTEX_SHARED,
-					  MUTEX_INHERIT };
+	static const uint32_t kinds[] = {
+		0, MUTEX_RECURSIVE, MUTEX_ERRORCHECK, MUTEX_ADAPTIVE, MUTEX_ROBUST, MUTEX_SHARED, MUTEX_INHERIT
+	};
 	for (unsigned i = 0; i < COUNT(kinds); i++) {
 		memset(&mutex, 0, sizeof mutex);
 		memset(side_table, 0, sizeof side_table);
@@ -537,8 +539,8 @@ static void read_or_write(struct thread *t)
 	for (int i = 0; i < 20000; i++) {
 		bool write = !random_below(5), try = !random_below(10), timed = !random_below(10);
 		in(1, CLOCK_REALTIME, until);
-		long r = AGAIN(sync_rwlock_lock(t, (uint64_t)&rwlock, (write ? RW_WRITE : RW_READ) | (try ? RW_TRY : 0), 0,
-						timed ? (uint64_t)until : 0));
+		long r = AGAIN(sync_rwlock_lock(t, (uint64_t)&rwlock, (write ? RW_WRITE : RW_READ) | (try ? RW_TRY : 0),
+						0, timed ? (uint64_t)until : 0));
 		CHECK(r == 0 || (try && r == EBUSY) || (timed && r == ETIMEDOUT));
 		if (r)
 			continue;
@@ -624,7 +626,8 @@ static void test_results(void)
 #endif
 		CHECK(LOCK(t, &ours) == pthread_mutex_lock(&theirs));
 		CHECK(TRY(t, &ours) == pthread_mutex_trylock(&theirs));
-#define TIMED(o, g) CHECK(sync_mutex_lock(t, (uint64_t)&ours, MUTEX_WAIT, 0, (uint64_t)(o)) == pthread_mutex_timedlock(&theirs, g))
+#define TIMED(o, g) \
+	CHECK(sync_mutex_lock(t, (uint64_t)&ours, MUTEX_WAIT, 0, (uint64_t)(o)) == pthread_mutex_timedlock(&theirs, g))
 		TIMED(past, &p);
 		TIMED(bad, &b);
 		TIMED(early, &e);
@@ -665,13 +668,15 @@ static void test_timeouts(void)
 	for (unsigned i = 0; i < 2; i++) {
 		in(0, CLOCK_MONOTONIC, from);
 		in(20, clocks[i], until);
-		CHECK(AGAIN(sync_mutex_lock(t, (uint64_t)&mutex, MUTEX_WAIT, (uint64_t)clocks[i], (uint64_t)until)) == ETIMEDOUT);
+		CHECK(AGAIN(sync_mutex_lock(t, (uint64_t)&mutex, MUTEX_WAIT, (uint64_t)clocks[i], (uint64_t)until)) ==
+		      ETIMEDOUT);
 		in(0, CLOCK_MONOTONIC, to);
 		int64_t took = (to[0] - from[0]) * 1000000000 + to[1] - from[1];
 		CHECK(took >= 19000000);
 		in(20, clocks[i], until);
 		struct mutex own = { 0 };
-		CHECK(!LOCK(t, &own) && wait_for(t, &not_empty, &own, clocks[i], until) == ETIMEDOUT && own.owner == 1001);
+		CHECK(!LOCK(t, &own) && wait_for(t, &not_empty, &own, clocks[i], until) == ETIMEDOUT &&
+		      own.owner == 1001);
 	}
 	UNLOCK(u, &mutex);
 }

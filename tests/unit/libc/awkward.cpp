@@ -157,7 +157,7 @@ static void test_unwinding()
 	action.sa_handler = [](int) { fprintf(cookie_file, "<%.1f>", 2.5); };
 	action.sa_flags = SA_ONSTACK;
 	sigaction(SIGUSR1, &action, nullptr);
-	static char other_stack[65536];
+	char other_stack[65536]; /* above the functions that the handler interrupts */
 	stack_t alt = { other_stack, 0, sizeof other_stack };
 	sigaltstack(&alt, nullptr);
 	written.clear();

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -109,6 +110,10 @@ void libc_thread_stack(uint64_t *low, uint64_t *high)
 			pthread_attr_destroy(&attr);
 		}
 	}
+	stack_t other;
+	*low = *high = 0;
+	if (sigaltstack(0, &other) || other.ss_flags & SS_ONSTACK)
+		return;
 	*low = stack_low;
 	*high = stack_high;
 }

@@ -83,8 +83,12 @@ struct thread {
 	uint64_t known[16]; /* stamps this thread is known to follow, at most one a slot */
 	uint32_t known_next; /* which to forget next */
 	uint64_t op_limit;  /* replay: ops that were finished in the recording */
-	uint32_t waiters;    /* replay: threads that wait for an op of this one */
-	uint64_t waits_for;  /* replay: the stamp it waits for, 0: none */
+	/* replay: see replay_wait.c */
+	uint64_t waits_for;	     /* the stamp it waits for, 0: none */
+	uint64_t waits_ticket;	     /* the tickets that must have begun, 0: does not wait for any */
+	struct thread *next_waiter;  /* in the list it is in */
+	struct thread *waiters;	     /* who waits for an op of this thread */
+	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
 	uint64_t chaos;	    /* state of its random numbers */
 };
 
@@ -286,8 +290,6 @@ void thread_fill_entries(void); /* the table for libheddle.so */
 uint32_t thread_highest(void); /* slots ever used */
 bool thread_is_last(void);
 extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */
-/* Replay: are all threads parked, but for `waiting` that wait? */
-bool thread_all_idle(uint32_t waiting);
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
 void thread_remember_tls(struct thread *t);
 void thread_forget_tls(struct thread *t);
@@ -300,11 +302,25 @@ uint64_t ticket_take(void);
 /* Replay: the call with this ticket begins; at its end all tickets below `now` must have begun. */
 void ticket_enter(uint64_t ticket);
 void ticket_leave(struct thread *t, uint64_t now);
+/* Replay: everybody may be waiting; if so, for a ticket that nobody will use: passes it. */
+void ticket_pass_lost(void);
+void ticket_forked(void);
 /* Replay: the first thread is created: tickets count from here. */
 void ticket_start(uint64_t ticket);
 
-/* Spin, then yield, then sleep: for replay's waits. `round` counts them. */
-void wait_a_little(unsigned *round, uint32_t *word, uint32_t value);
+/* ---- replay_wait.c: waiting at replay ---------------------------------------------- */
+
+/* Looks, then yields: false when it is time to sleep. */
+bool wait_awake(unsigned *round);
+/* Sleeps until somebody has set t->wake, or `ms` have passed; true if woken. */
+bool wait_asleep(struct thread *t, unsigned ms);
+void wait_wake(struct thread *t);
+/* For what nobody wakes us: a thread that must end first, say. */
+void wait_a_little(unsigned *round);
+/* Does every thread stand still? Then the lowest ticket is one that nobody will use. */
+bool wait_all_idle(uint64_t base);
+/* Something has moved: an op or a call was done. */
+void wait_progress(void);
 
 /* ---- space.c: the address space is one object that threads use in turn ------------- */
 void space_enter(struct thread *t);

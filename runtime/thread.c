@@ -94,7 +94,7 @@ static void wait_for_slot(uint32_t slot)
 		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
 	if (slot < highest)
 		while (!is_gone(thread_of(slot)))
-			wait_a_little(&round, &thread_of(slot)->state, THREAD_RUNS);
+			wait_a_little(&round);
 }
 
 /* ---- the thread pointer ------------------------------------------------------------------ */
@@ -397,6 +397,7 @@ void thread_forked(struct thread *t)
 	parked = 0;
 	one_thread = true;
 	space_forked();
+	ticket_forked();
 	heap_after_fork(t, true);
 	sleepers_forked(t);
 	slots_lock = 0;
@@ -447,14 +448,10 @@ void thread_fill_entries(void)
 
 /* ---- replay: standing still ------------------------------------------------------------------------ */
 
-bool thread_all_idle(uint32_t waiting)
-{
-	return __atomic_load_n(&parked, __ATOMIC_ACQUIRE) + waiting >= __atomic_load_n(&live, __ATOMIC_ACQUIRE);
-}
-
 _Noreturn void thread_park(struct thread *t)
 {
 	__atomic_store_n(&t->state, THREAD_PARKED, __ATOMIC_RELEASE);
+	wait_progress();
 	uint32_t n = __atomic_add_fetch(&parked, 1, __ATOMIC_ACQ_REL);
 	if (n >= __atomic_load_n(&live, __ATOMIC_ACQUIRE))
 		replay_all_ended(t);

@@ -28,10 +28,11 @@
 #define GROW_LEAST 16u
 #define GROW_MOST  1024u
 
-/* How much a thread may keep on a list: at first, and when it needs it. */
-#define LIST_BYTES_LEAST 8192u
-#define LIST_BYTES_MOST	 131072u
-#define LIST_MOST	 2048u
+/* How much a thread may keep on a list: at first, and when it needs it, the less the more threads there are. */
+#define LIST_BYTES_LEAST      8192u
+#define LIST_BYTES_MOST(slot) ((slot) < 8 ? 65536u : (slot) < 64 ? 32768u : 16384u)
+#define LIST_MOST	      1024u
+#define KEPT_SLICES(slot)     ((slot) < 4 ? 128 : (slot) < 64 ? 64 : 16) /* in large blocks */
 
 struct bin {
 	uint32_t head, tail; /* slices; dirty runs at the head, clean ones at the tail */
@@ -481,10 +482,10 @@ static uint32_t least_limit(unsigned class)
 }
 
 /* A list that needs the pool often may be longer. */
-static void raise_limit(struct heap_list *l, unsigned class)
+static void raise_limit(struct thread *t, struct heap_list *l, unsigned class)
 {
-	uint32_t most = MAX(MIN(LIST_BYTES_MOST / heap_class_size(class), LIST_MOST), 4u);
-	l->limit = MIN(l->limit * 2, most);
+	uint32_t longest = MAX(MIN(LIST_BYTES_MOST(front_of(t)->slot) / heap_class_size(class), LIST_MOST), 4u);
+	l->limit = MIN(l->limit * 2, longest);
 }
 
 /* The thread has neither a free block of this class nor a fresh one. 0 or -ENOMEM. */
@@ -495,7 +496,7 @@ long sync_heap_refill(struct thread *t, uint64_t class, uint64_t b, uint64_t c, 
 	begin(t);
 	take_partial(l, (unsigned)class, l->limit / 2);
 	bool filled = l->head || l->fresh < l->fresh_end || take_span(l, (unsigned)class);
-	raise_limit(l, (unsigned)class);
+	raise_limit(t, l, (unsigned)class);
 	end(t);
 	return filled ? 0 : -ENOMEM;
 }
@@ -507,7 +508,7 @@ long sync_heap_return(struct thread *t, uint64_t class, uint64_t b, uint64_t c, 
 	struct heap_list *l = list_of(t, class);
 	begin(t);
 	give_blocks(l, MIN(l->count, MAX(l->limit / 2, 1u)));
-	raise_limit(l, (unsigned)class);
+	raise_limit(t, l, (unsigned)class);
 	end(t);
 	return 0;
 }
@@ -625,7 +626,7 @@ void heap_thread_started(struct thread *t)
 		; /* relaxed: read only by fork, which has everything that led to this thread */
 	for (unsigned c = 1; c <= HEAP_CLASS_COUNT; c++)
 		h->lists[c].limit = MAX(least_limit(c), h->lists[c].count);
-	h->kept_room = f->slot < 4 ? 128 : f->slot < 64 ? 64 : 16;
+	h->kept_room = KEPT_SLICES(f->slot);
 	f->heap = h;
 }
 

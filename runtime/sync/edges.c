@@ -86,18 +86,55 @@ void chaos_perturb(struct thread *t)
 
 /* ---- replay --------------------------------------------------------------------------- */
 
-void wait_a_little(unsigned *round, uint32_t *word, uint32_t value)
+static bool is_done(const struct thread *source, uint64_t stamp)
 {
-	/* Looks, then yields, then sleep: measured best for a few threads. Among many, yielding goes round in vain. */
-	unsigned n = (*round)++, yields = thread_highest() > 16 ? 10 : 1000;
-	if (n < 40)
-		return;
-	if (n < 40 + yields)
-		SYS0(__NR_sched_yield);
-	else
-		futex_wait(word, value, 100);
-	if (control->stop)
-		SYS1(__NR_exit_group, 123);
+	/* seq_cst: in one order with the stores of op_end() and the list of waiters */
+	return __atomic_load_n(&source->front->done, __ATOMIC_SEQ_CST) >= STAMP_CLOCK(stamp);
+}
+
+static void lock_waiters(struct thread *source)
+{
+	for (unsigned n = 0; __atomic_exchange_n(&source->waiters_lock, 1, __ATOMIC_ACQUIRE); n++)
+		if (n > 40)
+			SYS0(__NR_sched_yield);
+}
+
+static void unlock_waiters(struct thread *source)
+{
+	__atomic_store_n(&source->waiters_lock, 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * Who waits puts itself on the source's list and then looks once more; the source
+ * stores `done` and then looks at the list. One of the two sees the other.
+ */
+static void wake_waiters(struct thread *source)
+{
+	lock_waiters(source);
+	struct thread **link = &source->waiters;
+	while (*link) {
+		struct thread *w = *link;
+		if (is_done(source, w->waits_for)) {
+			*link = w->next_waiter;
+			wait_wake(w);
+		} else {
+			link = &w->next_waiter;
+		}
+	}
+	unlock_waiters(source);
+}
+
+static void sleep_for_op(struct thread *t, struct thread *source)
+{
+	t->wake = 0;
+	lock_waiters(source);
+	t->next_waiter = source->waiters;
+	__atomic_store_n(&source->waiters, t, __ATOMIC_SEQ_CST);
+	unlock_waiters(source);
+	if (is_done(source, t->waits_for))
+		wake_waiters(source); /* ourselves among them */
+	while (!wait_asleep(t, 20))
+		ticket_pass_lost();
 }
 
 static void wait_for_op(struct thread *t, uint64_t stamp)
@@ -106,21 +143,19 @@ static void wait_for_op(struct thread *t, uint64_t stamp)
 	unsigned round = 0;
 	if (slot >= MAP_SLOTS)
 		cannot("the trace has an edge from thread %u, which cannot be: it is damaged", (unsigned long)slot);
-	t->waits_for = stamp;
 	struct thread *source = thread_of(slot);
 	/* it may not have been created yet */
-	static uint32_t never;
-	while (slot >= thread_highest() || !__atomic_load_n(&source->front, __ATOMIC_ACQUIRE))
-		wait_a_little(&round, &never, 0);
+	while (slot >= thread_highest() || !__atomic_load_n(&source->front, __ATOMIC_ACQUIRE)) {
+		wait_a_little(&round);
+		ticket_pass_lost();
+	}
 	round = 0;
-	uint64_t *done = &source->front->done, seen;
-	/* Counted before the look, in one order with op_end()'s store and its look at the count: so either we see the
-	   op finished, or it sees us and wakes us. */
-	__atomic_fetch_add(&source->waiters, 1, __ATOMIC_SEQ_CST);
-	while ((seen = __atomic_load_n(done, __ATOMIC_SEQ_CST)) < STAMP_CLOCK(stamp))
-		wait_a_little(&round, (uint32_t *)done, (uint32_t)seen);
-	__atomic_fetch_sub(&source->waiters, 1, __ATOMIC_RELAXED);
-	t->waits_for = 0;
+	__atomic_store_n(&t->waits_for, stamp, __ATOMIC_RELEASE);
+	while (!is_done(source, stamp) && wait_awake(&round))
+		;
+	if (!is_done(source, stamp))
+		sleep_for_op(t, source);
+	__atomic_store_n(&t->waits_for, 0, __ATOMIC_RELEASE);
 }
 
 /* Is the next entry about the op that is under way? */
@@ -178,8 +213,9 @@ void op_end(struct thread *t)
 	}
 	f->clock++;
 	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
+	wait_progress();
 	if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST)))
-		futex_wake((uint32_t *)&f->done);
+		wake_waiters(t);
 }
 
 /* ---- waiting, recording ------------------------------------------------------------------- */

@@ -62,6 +62,9 @@ int main(void)
 	pthread_t threads[4];
 	for (long i = 0; i < 3; i++)
 		pthread_create(&threads[i], 0, open_and_close, (void *)i);
+	/* not beside what follows: fflush(0) keeps the list of FILEs while it waits for one that is blocked */
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], 0);
 	mkfifo("pipe", 0600);
 	pthread_create(&threads[3], 0, write_pipe, 0);
 	FILE *f = fopen("pipe", "r");
@@ -73,8 +76,7 @@ int main(void)
 	while (fgets(line, sizeof line, f))
 		fputs(line, stdout);
 	printf("child: %d\n", pclose(f));
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], 0);
+	pthread_join(threads[3], 0);
 	int ends[2];
 	if (pipe(ends))
 		return 1;

@@ -60,12 +60,13 @@ LOADER_FLAGS += -fno-builtin
 endif
 
 # libheddle.so: an ordinary library that the loader puts before libc.
-PRELOAD_SRC   := $(wildcard interpose/*.c)
-PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
+PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(ARCH).S
+PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
+PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
 
 TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
 LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
-PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o)
+PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/stubs.S.o
 C_FILES    := $(shell find bench commands examples loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
@@ -91,7 +92,17 @@ $(PRELOAD): $(PRELOAD_OBJ)
 	$(call says,LINK  $@)
 	$(Q)$(CC) -shared -o $@ $^ -Wl,-z,now -Wl,-soname,libheddle.so
 
-$(BUILD)/obj/preload/%.o: % Makefile | setup-build
+# The stubs of libc's functions that lock inside come from the list of all of them.
+$(BUILD)/made/stubs.S: interpose/libc/generate.py interpose/libc/functions.list
+	@mkdir -p $(@D) $(BUILD)/made/interpose/libc
+	$(call says,MAKE  $@)
+	$(Q)python3 $< $(ARCH) $(PRELOAD_MADE)
+$(BUILD)/made/interpose/libc/functions.h: $(BUILD)/made/stubs.S
+$(BUILD)/obj/preload/stubs.S.o: $(BUILD)/made/stubs.S
+	@mkdir -p $(@D)
+	$(Q)$(CC) -I. -I$(BUILD)/made -c -o $@ $<
+
+$(BUILD)/obj/preload/%.o: % $(BUILD)/made/interpose/libc/functions.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(call says,CC    $<)
 	$(Q)$(CC) $(PRELOAD_FLAGS) -c -o $@ $<

@@ -223,6 +223,8 @@ static int deliverable(const struct thread *t)
 void signals_update_held(struct thread *t)
 {
 	__atomic_store_n(&t->held, t->held_count && deliverable(t) >= 0, __ATOMIC_RELAXED);
+	/* the quick paths of libheddle.so do not look for held signals */
+	t->front->quick = !replaying && !control->chaos && !t->held;
 }
 
 static void hold(struct thread *t, int sig, const siginfo_t *info, void *uc)
@@ -234,6 +236,7 @@ static void hold(struct thread *t, int sig, const siginfo_t *info, void *uc)
 	memcpy(h->info, info, sizeof h->info);
 	/* our handler ran, so the signal was not blocked where it came */
 	__atomic_store_n(&t->held, 1, __ATOMIC_RELAXED);
+	t->front->quick = 0;
 	*context_mask(uc) = signals_kernel_mask(~0ull);
 	uint64_t pc = context_pc(uc);
 	if (pc >= (uint64_t)gate_window && pc <= (uint64_t)gate_svc)

@@ -22,6 +22,7 @@ static uint32_t parked;	    /* replay: threads at the end of their recording */
 static uint32_t slots_lock; /* record: who chooses a slot */
 
 bool memory_torn;
+#define ENTRIES ((struct sync_entries *)MAP_ENTRIES)
 
 uint32_t thread_highest(void)
 {
@@ -168,6 +169,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->front->quick = !replaying && !control->chaos;
 	thread_remember_tls(t);
 	heap_thread_started(t);
+	ENTRIES->threads_seen++; /* creators take turns: pthread_create() is a section */
 	return t;
 }
 
@@ -396,6 +398,8 @@ void thread_forked(struct thread *t)
 	live = 1;
 	parked = 0;
 	one_thread = true;
+	ENTRIES->threads_seen = 0;
+	sections_forked(t);
 	space_forked();
 	ticket_forked();
 	heap_after_fork(t, true);
@@ -416,8 +420,6 @@ long sync_run(struct thread *t);
 long sync_run(struct thread *t)
 {
 	for (;;) {
-		if (replaying)
-			signals_deliver(t, true);
 		sync_function *f = (sync_function *)SYNC_CALL_ARG(&t->regs, 0);
 		long r = f(t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),
 			   SYNC_CALL_ARG(&t->regs, 4));
@@ -443,7 +445,6 @@ void thread_fill_entries(void)
 #define SYNC_FILL(name) e->functions[SYNC_##name] = sync_##name;
 	SYNC_FUNCTIONS(SYNC_FILL)
 #undef SYNC_FILL
-	SYS3(__NR_mprotect, MAP_ENTRIES, page_size, PROT_READ);
 }
 
 /* ---- replay: standing still ------------------------------------------------------------------------ */

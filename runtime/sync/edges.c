@@ -169,6 +169,7 @@ static const struct entry *entry_of_op(struct thread *t, enum entry_kind kind)
 
 static void replay_begin(struct thread *t)
 {
+	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	if (t->front->clock >= t->op_limit)
 		thread_park(t); /* it had not finished this one when the recording ended */
 	for (const struct entry *e; (e = entry_of_op(t, ENTRY_EDGE));) {
@@ -223,7 +224,7 @@ void op_end(struct thread *t)
 long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, const int64_t *deadline)
 {
 	/* FUTEX_WAIT_BITSET takes an absolute time; realtime is a flag */
-	uint64_t op = 9 | 128 | (deadline && clockid == 0 ? 256 : 0);
+	uint64_t op = 9 | (deadline && clockid == 0 ? 256 : 0); /* not private: other processes may share the word */
 	uint64_t args[6] = { (uint64_t)word, op, value, (uint64_t)deadline, 0, 0xffffffff };
 	long r = gate_wait(&t->held, __NR_futex, args);
 	return r == GATE_HELD ? -EINTR : r;
@@ -231,7 +232,7 @@ long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, co
 
 void sync_wake(uint32_t *word, int count)
 {
-	SYS3(__NR_futex, word, 1 | 128 /* FUTEX_WAKE, private */, count);
+	SYS3(__NR_futex, word, 1 /* FUTEX_WAKE */, count);
 }
 
 /* ---- stamps of objects that have no room for one -------------------------------------------- */

@@ -179,6 +179,8 @@ int sleeper_choose(struct thread *t);
 struct sleeper *sleeper_of(struct thread *t, unsigned i);
 /* In the child of a fork: nobody but `t` waits any more. */
 void sleepers_forked(struct thread *t);
+/* section.c: the same for what other threads held. */
+void sections_forked(struct thread *t);
 #endif
 
 _Static_assert(sizeof(struct mutex) == 40 && sizeof(struct cond) == 48 && sizeof(struct rwlock) == 56, "glibc's sizes");

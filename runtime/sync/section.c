@@ -16,6 +16,7 @@
  * is found without a lock; adding and removing places is done under `table_lock`.
  */
 #include "runtime/runtime.h"
+#include "runtime/sync/objects.h"
 #include "runtime/sync/sync.h"
 
 enum { ENTER_TRY = 1, LEAVE_FORGET = 1 }; /* argument b; the same as in interpose/libc/libc.h */
@@ -197,7 +198,6 @@ long sync_section_leave(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 }
 
 /* In the child of fork: other threads, and what they held, are gone. */
-void sections_forked(struct thread *t);
 void sections_forked(struct thread *t)
 {
 	table_lock = 0;

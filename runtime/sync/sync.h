@@ -99,6 +99,7 @@ struct sync_entries {
 	uint64_t version;
 	long (*call)(sync_function *f, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 	struct front *(*self)(void); /* the calling thread's front */
+	uint32_t threads_seen; /* threads that the process has created; changed by a creator before its thread runs */
 	sync_function *functions[SYNC_COUNT];
 };
 #endif

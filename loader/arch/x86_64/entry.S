@@ -225,13 +225,15 @@ sync_call:
 	lea sync_call(%rip), %rax
 	mov %rax, %gs:T_PC
 	movq $0x202, %gs:T_FLAGS
+	mov %rsp, %r12 /* sync_run() may change the saved one for a handler's frame */
 	mov %gs:T_STACK, %rsp
 	find_thread %rbx
 	mov %rbx, %rdi
 	xor %ebp, %ebp
 	call sync_run
+	mov %r12, %rsp
 	mov T_RBP(%rbx), %rbp
-	mov T_SP(%rbx), %rsp
+	mov T_R12(%rbx), %r12
 	mov T_RBX(%rbx), %rbx
 	ret
 

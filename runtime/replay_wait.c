@@ -29,12 +29,21 @@ bool wait_awake(unsigned *round)
 	return n < 40 + yields;
 }
 
-bool wait_asleep(struct thread *t, unsigned ms)
+void wait_asleep(struct thread *t)
 {
-	if (!__atomic_load_n(&t->wake, __ATOMIC_ACQUIRE))
-		futex_wait(&t->wake, 0, ms);
-	end_if_stopped();
-	return __atomic_load_n(&t->wake, __ATOMIC_ACQUIRE);
+	/* one of those who sleep watches whether anybody still moves */
+	static uint32_t watched;
+	bool watches = false;
+	while (!__atomic_load_n(&t->wake, __ATOMIC_ACQUIRE)) {
+		if (!watches)
+			watches = !__atomic_exchange_n(&watched, 1, __ATOMIC_ACQ_REL);
+		futex_wait(&t->wake, 0, watches ? 20 : 200);
+		end_if_stopped();
+		if (watches)
+			ticket_pass_lost();
+	}
+	if (watches)
+		__atomic_store_n(&watched, 0, __ATOMIC_RELEASE);
 }
 
 void wait_wake(struct thread *t)
@@ -70,8 +79,12 @@ static bool is_idle(const struct thread *t, uint64_t base)
 
 bool wait_all_idle(uint64_t base)
 {
-	/* nothing may move while we look: else a thread seen waiting may have been let go by one seen later */
+	/* Nothing may move while we look: else a thread seen waiting may have been let go by one seen later. And as long as
+	   things move it is not worth looking. */
+	static uint64_t last;
 	uint64_t before = __atomic_load_n(&progress, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&last, before, __ATOMIC_RELAXED) != before)
+		return false;
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (!is_idle(thread_of(slot), base))
 			return false;

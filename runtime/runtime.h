@@ -312,8 +312,8 @@ void ticket_start(uint64_t ticket);
 
 /* Looks, then yields: false when it is time to sleep. */
 bool wait_awake(unsigned *round);
-/* Sleeps until somebody has set t->wake, or `ms` have passed; true if woken. */
-bool wait_asleep(struct thread *t, unsigned ms);
+/* Sleeps until somebody has called wait_wake(t). */
+void wait_asleep(struct thread *t);
 void wait_wake(struct thread *t);
 /* For what nobody wakes us: a thread that must end first, say. */
 void wait_a_little(unsigned *round);

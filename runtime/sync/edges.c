@@ -133,8 +133,7 @@ static void sleep_for_op(struct thread *t, struct thread *source)
 	unlock_waiters(source);
 	if (is_done(source, t->waits_for))
 		wake_waiters(source); /* ourselves among them */
-	while (!wait_asleep(t, 20))
-		ticket_pass_lost();
+	wait_asleep(t);
 }
 
 static void wait_for_op(struct thread *t, uint64_t stamp)

@@ -120,7 +120,6 @@ void ticket_leave(struct thread *t, uint64_t now)
 		waiters = t;
 	}
 	leave_lock();
-	while (!wait_asleep(t, 20))
-		ticket_pass_lost();
+	wait_asleep(t);
 	__atomic_store_n(&t->waits_ticket, 0, __ATOMIC_RELEASE);
 }

@@ -292,7 +292,7 @@ void special_set_robust_list(struct call *c)
 
 void special_futex(struct call *c)
 {
-	if (one_thread) {
+	if (one_thread && !memory_torn) {
 		call_run(c);
 		return;
 	}

@@ -138,6 +138,11 @@ check: all setup-test
 test: all setup-test
 	@python3 tests/run.py --build=$(BUILD)
 
+# The same on the other machine, emulated: an hour or so.
+.PHONY: test-other-arch
+test-other-arch:
+	@BUILD=$(BUILD) tests/other-arch/run.sh
+
 soak: all setup-soak
 	@python3 tests/run.py --soak --build=$(BUILD)
 

@@ -53,7 +53,7 @@ extern const char libc_names[] HIDDEN; /* one after the other */
 
 /* Threads ever created, without the first. */
 extern const uint32_t *const libc_threads HIDDEN;
-enum { SECTION_TRY = 1 }; /* enter: answers EBUSY instead of waiting */
+enum { SECTION_TRY = 1, SECTION_BRIEFLY = 2 }; /* enter: EBUSY instead of waiting; instead of waiting long */
 long libc_section_enter(uint64_t object, unsigned how) HIDDEN;
 enum { SECTION_FORGET = 1 }; /* leave: the object is gone */
 void libc_section_leave(uint64_t object, unsigned how) HIDDEN;
@@ -66,10 +66,19 @@ extern __thread struct libc_shadow libc_shadow HIDDEN;
 bool libc_is_foreign(unsigned index) HIDDEN;
 /* What dlsym(RTLD_NEXT, name) would find from here, without locks or ops: dlsym() itself is wrapped, and counts ops. */
 void *libc_find(const char *name) HIDDEN;
-/* Leaves sections that a longjmp has jumped out of. For wrappers that are about to wait for another thread. */
-void libc_settle(void) HIDDEN;
+/* Leaves sections that a longjmp has jumped out of. For wrappers that are about to wait for another thread: libc_settle()
+   stands in the function that the program has called. */
+void libc_settle_at(uint64_t sp, uint64_t ret) HIDDEN;
+#ifdef __x86_64__
+#define libc_settle() libc_settle_at((uint64_t)__builtin_dwarf_cfa() - 8, (uint64_t)__builtin_return_address(0))
+#else
+#define libc_settle() libc_settle_at((uint64_t)__builtin_dwarf_cfa(), (uint64_t)__builtin_return_address(0))
+#endif
 /* The thread ends: leaves every section it still has. */
 void libc_thread_ends(void) HIDDEN;
+/* Around pthread_create and its kin, outside all other sections. */
+void libc_before_create(void) HIDDEN;
+void libc_after_create(void) HIDDEN;
 /* Before the first thread is created: does what libc does the first time only, and which thread is first would differ. */
 void libc_before_first_thread(void) HIDDEN;
 /* Before pthread_exit and pthread_cancel: loads the unwinder, which libc otherwise does in the thread that ends first. */

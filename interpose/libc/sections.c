@@ -147,12 +147,15 @@ static uint64_t depth_in_use(uint64_t depth)
 }
 
 /*
- * Leaves the frames below `depth` that a longjmp has left behind: their stack pointer is below the present one, so their
- * function is gone. Only on the thread's own stack: a handler on a stack of its own, or a coroutine, says nothing.
- * Equal is not enough: the real function may have ended by jumping to a callback.
+ * Leaves the frames below `depth` that a longjmp has left behind, seen from a function that was called with stack pointer
+ * `sp` and return address `ret`: their stack pointer is below, so they are gone. If it is equal they are gone, too, unless
+ * the real function has ended by jumping to a callback, and that by jumping here: then we would return into a stub.
+ * Only on the thread's own stack: a handler on a stack of its own, or a coroutine, says nothing.
  */
-static void settle(uint64_t depth, uint64_t sp)
+static void settle(uint64_t depth, uint64_t sp, uint64_t ret)
 {
+	extern const char libc_stub[] HIDDEN, libc_stubs_end[] HIDDEN;
+	bool from_stub = ret - (uint64_t)libc_stub < (uint64_t)(libc_stubs_end - libc_stub);
 	uint64_t low, high;
 	libc_thread_stack(&low, &high);
 	if (sp < low || sp >= high)
@@ -161,7 +164,7 @@ static void settle(uint64_t depth, uint64_t sp)
 		struct libc_frame *frame = &libc_shadow.frames[--depth];
 		if (frame->index == FRAME_FREE)
 			continue;
-		if (frame->sp < low || frame->sp >= sp)
+		if (frame->sp < low || frame->sp > sp || (frame->sp == sp && from_stub))
 			return;
 		leave_sections(frame);
 	}
@@ -172,7 +175,7 @@ void libc_enter(struct libc_frame *frame)
 	const struct libc_ordered *o = &libc_ordered[frame->index];
 	uint64_t below = (uint64_t)(frame - libc_shadow.frames);
 	if (below)
-		settle(below, frame->sp);
+		settle(below, frame->sp, frame->ret);
 	if (libc_is_foreign((unsigned)frame->index))
 		return;
 	/* `object` is set first: a handler that begins right after the op may jump away. */
@@ -240,11 +243,11 @@ int libc_personality(int version, int actions, uint64_t class, void *exception, 
 	return 8; /* _URC_CONTINUE_UNWIND */
 }
 
-void libc_settle(void)
+void libc_settle_at(uint64_t sp, uint64_t ret)
 {
 	if (!libc_shadow.depth)
 		return;
-	settle(libc_shadow.depth, (uint64_t)__builtin_frame_address(0));
+	settle(libc_shadow.depth, sp, ret);
 	libc_shadow.depth = depth_in_use(libc_shadow.depth);
 }
 
@@ -411,6 +414,21 @@ void libc_before_unwinding(void)
 	if (!done)
 		REAL(backtrace)(&here, 1);
 	done = true;
+	libc_section_leave(GROUP_dl, 0);
+}
+
+/*
+ * pthread_create() takes ld.so's lock of thread-local storage, which dlopen() holds while it maps: natively for a moment, but
+ * at replay dlopen() may wait in there for a system call of the creator. So creators enter `dl`, and before any section of
+ * their own, since constructors that dlopen() runs create threads inside it.
+ */
+void libc_before_create(void)
+{
+	libc_section_enter(GROUP_dl, 0);
+}
+
+void libc_after_create(void)
+{
 	libc_section_leave(GROUP_dl, 0);
 }
 

@@ -26,7 +26,7 @@
 	extern __typeof__(name) libc_stub_##name HIDDEN
 
 extern FILE *_IO_list_all;
-enum { IO_LINE_BUF = 0x200 };
+enum { IO_LINE_BUF = 0x200, IO_CURRENTLY_PUTTING = 0x800 };
 
 /* ---- all FILEs ---------------------------------------------------------------------------- */
 
@@ -140,10 +140,16 @@ static bool contains(const struct files *files, const FILE *f)
 	return false;
 }
 
+static bool is_output(const FILE *f)
+{
+	/* Looked at without its section: at replay another answer does no harm, since the outcome is logged. */
+	return f->_flags & IO_CURRENTLY_PUTTING;
+}
+
 /*
  * The last handler of exit(). What comes after it in exit() flushes all FILEs without their locks; so that it finds
  * the same bytes at replay, other threads are kept out: their sections, and `files`, are taken and never given back.
- * Who is inside one now (blocked in a read, say) is not waited for, as exit() does not.
+ * Who is inside one now is waited for if it writes, but not long; a reader, who may be blocked for ever, is not.
  */
 static void close_stdio(void *unused)
 {
@@ -154,7 +160,8 @@ static void close_stdio(void *unused)
 		struct files now = list_files();
 		for (size_t i = 0; i < now.count; i++)
 			if (!contains(&taken, now.file[i]))
-				libc_section_enter((uint64_t)now.file[i], SECTION_TRY);
+				libc_section_enter((uint64_t)now.file[i],
+						   is_output(now.file[i]) ? SECTION_BRIEFLY : SECTION_TRY);
 		free(taken.file);
 		taken = now;
 		libc_section_enter(GROUP_files, 0);

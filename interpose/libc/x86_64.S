@@ -129,6 +129,9 @@ libc_stub_caller:
 2:	leave
 	.cfi_endproc
 	.size libc_stub_caller, . - libc_stub_caller
+	.hidden libc_stubs_end
+	.globl libc_stubs_end
+libc_stubs_end:
 
 /* A call before the constructor: r11 is the index. All that can carry arguments is kept. */
 	.hidden libc_early

@@ -19,7 +19,7 @@
 #include "runtime/sync/objects.h"
 #include "runtime/sync/sync.h"
 
-enum { ENTER_TRY = 1, LEAVE_FORGET = 1 }; /* argument b; the same as in interpose/libc/libc.h */
+enum { ENTER_TRY = 1, ENTER_BRIEFLY = 2, LEAVE_FORGET = 1 }; /* argument b; the same as in interpose/libc/libc.h */
 
 #define SECTIONS 65536 /* a power of two */
 #define REMOVED	 1ul   /* `object` of a place that may be used again; groups begin at 2, below */
@@ -117,8 +117,10 @@ static struct section *section_of(uint64_t object)
 
 /* ---- the lock, recording --------------------------------------------------------------- */
 
+#define BRIEFLY 100000000 /* nanoseconds */
+
 /* 0, EBUSY, or SYNC_INTERRUPTED before anything has happened. */
-static long take(struct thread *t, struct section *s, bool try)
+static long take(struct thread *t, struct section *s, uint64_t how)
 {
 	/* Relaxed: only this thread stores its own number, and it sees what it stored itself. */
 	if (__atomic_load_n(&s->owner, __ATOMIC_RELAXED) == t->slot + 1) {
@@ -128,11 +130,22 @@ static long take(struct thread *t, struct section *s, bool try)
 	uint32_t free = 0;
 	/* Acquire: pairs with the release in give(); depth, stamp and libc's state are seen. */
 	if (!__atomic_compare_exchange_n(&s->word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (try)
+		if (how & ENTER_TRY)
 			return EBUSY;
-		while (__atomic_exchange_n(&s->word, 2, __ATOMIC_ACQUIRE))
-			if (sync_wait(t, &s->word, 2, 0, 0) == -EINTR)
-				return SYNC_INTERRUPTED; /* the 2 that stays costs the holder one wake too many */
+		int64_t until[2];
+		if (how & ENTER_BRIEFLY) {
+			SYS2(__NR_clock_gettime, 1 /* monotonic */, until);
+			until[0] += (until[1] + BRIEFLY) / 1000000000;
+			until[1] = (until[1] + BRIEFLY) % 1000000000;
+		}
+		while (__atomic_exchange_n(&s->word, 2, __ATOMIC_ACQUIRE)) {
+			/* a 2 that stays when we give up costs the holder one wake too many */
+			long r = sync_wait(t, &s->word, 2, 1, how & ENTER_BRIEFLY ? until : 0);
+			if (r == -EINTR)
+				return SYNC_INTERRUPTED;
+			if (r == -ETIMEDOUT)
+				return EBUSY;
+		}
 	}
 	__atomic_store_n(&s->owner, t->slot + 1, __ATOMIC_RELAXED);
 	s->depth = 1;
@@ -148,7 +161,7 @@ static void give(struct section *s)
 
 /* ---- the ops ------------------------------------------------------------------------------ */
 
-/* a: the object, b: ENTER_TRY or 0. */
+/* a: the object, b: ENTER_TRY, ENTER_BRIEFLY or 0. */
 long sync_section_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)c, (void)d;
@@ -158,7 +171,7 @@ long sync_section_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 		/* The lock comes before the op: an interrupted enter is no op, and at replay nothing interrupts. */
 		for (;;) {
 			s = section_of(a);
-			result = take(t, s, b & ENTER_TRY);
+			result = take(t, s, b);
 			if (result || s->object == key_of(a))
 				break;
 			/* The place was given to another object while we waited. */

@@ -23,6 +23,16 @@ static int find_shape(struct call *c)
 	return c->row->shape(c->args, c->io);
 }
 
+static void run_special(struct call *c)
+{
+	bool in_turn = c->row->flags & SYS_SPACE; /* nothing if there is one thread only */
+	if (in_turn)
+		space_enter(c->t);
+	c->row->special(c);
+	if (in_turn)
+		space_leave(c->t);
+}
+
 static void run(struct call *c)
 {
 	if (unlikely(!c->row)) {
@@ -46,7 +56,7 @@ static void run(struct call *c)
 	}
 	switch ((enum sys_how)c->row->how) {
 	case SYS_UNKNOWN: unknown_call(c);
-	case SYS_SPECIAL: c->row->special(c); break;
+	case SYS_SPECIAL: run_special(c); break;
 	case SYS_REFUSED: call_answer(c, -(long)c->row->refuse_errno); break;
 	case SYS_FROM_LOG:
 	case SYS_RUN_AGAIN: call_run(c);

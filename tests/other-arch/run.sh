@@ -80,7 +80,7 @@ if [ "$(cat "$top/unpacked" 2>/dev/null)" != "$wanted" ]; then
 	apt-get -qq update >&2
 	apt-get -qq -y --download-only install $wanted >&2
 	rm -rf "$top/root" "$top/kernel"
-	mkdir -p "$top"/root/usr/{bin,sbin,lib,lib64} "$top"/root/{dev,etc,proc,root,run,sys,tmp,work} "$top/kernel"
+	mkdir -p "$top"/root/usr/{bin,sbin,lib,lib64} "$top"/root/{dev,etc,proc,root,run,sys,tmp} "$top/kernel"
 	for d in bin sbin lib lib64; do ln -s usr/$d "$top/root/$d"; done
 	for file in "$apt"/archives/*.deb; do
 		dpkg-deb --fsys-tarfile "$file" | tar -x --keep-directory-symlink -C "$top/root"
@@ -116,10 +116,10 @@ make -s ARCH=$machine BUILD="$top/build" $targets \
 	CC="$triplet-gcc -isystem $top/develop/usr/include -L$libraries -Wl,-rpath-link=$top/root/usr/lib/$triplet" >&2
 
 rm -rf "$top/extra"
-mkdir -p "$top/extra/work/build" "$top/extra/work/compiled" "$top/extra/usr/local/bin"
-cp -a "$top"/build/{bin,lib} "$top/extra/work/build/"
-cp -a tests "$top/extra/work/"
-PREFIX=$triplet- TO=$top/extra/work/compiled python3 - <<'END' >&2
+mkdir -p "$top/extra/heddle/build" "$top/extra/heddle/compiled" "$top/extra/usr/local/bin"
+cp -a "$top"/build/{bin,lib} "$top/extra/heddle/build/"
+cp -a tests "$top/extra/heddle/"
+PREFIX=$triplet- TO=$top/extra/heddle/compiled python3 - <<'END' >&2
 import glob, os, shlex, subprocess, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, 'tests')
@@ -146,8 +146,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-source=${source#/work/}
-exec cp "/work/compiled/${source%.*}" "$out"
+source=${source#/heddle/}
+exec cp "/heddle/compiled/${source%.*}" "$out"
 END
 cp "$top/extra/usr/local/bin/gcc" "$top/extra/usr/local/bin/g++"
 chmod +x "$top"/extra/usr/local/bin/*
@@ -164,7 +164,7 @@ for d in /dev/shm /tmp /run; do mount -t tmpfs tmpfs \$d; done
 mount -t mqueue mqueue /dev/mqueue
 ln -sf /proc/self/fd /dev/fd
 busybox ifconfig lo 127.0.0.1 up
-cd /work
+cd /heddle
 python3 tests/run.py --build=build --only '$only' --replays $replays -j 1 </dev/null 2>&1 | cat
 echo "other-arch: ended with \${PIPESTATUS[0]}"
 busybox poweroff -f

@@ -27,25 +27,19 @@ void special_prctl(struct call *c)
 void special_arch_prctl(struct call *c)
 {
 	switch ((uint32_t)c->args[0]) {
-	case 0x1001: /* ARCH_SET_GS: it is ours, see entry.S */
-		call_answer(c, -EPERM);
-		return;
+	case 0x1001: /* ARCH_SET_GS: it is ours, see entry.S */ call_answer(c, -EPERM); return;
 	case 0x1002: /* ARCH_SET_FS: must really change */
 		call_run(c);
 		if (replaying && !c->result)
 			SYS2(c->nr, c->args[0], c->args[1]);
 		return;
-	case 0x1012: /* ARCH_SET_CPUID: would let cpuid fault */
-		call_answer(c, -ENODEV);
-		return;
+	case 0x1012: /* ARCH_SET_CPUID: would let cpuid fault */ call_answer(c, -ENODEV); return;
 	case 0x1023: /* ARCH_REQ_XCOMP_PERM: frames have no room for tiles */
 	case 0x2001: /* ARCH_MAP_VDSO_X32, _32, _64: time would pass us by */
 	case 0x2002:
 	case 0x2003:
 	case 0x4002: /* ARCH_ENABLE_TAGGED_ADDR */
-	case 0x5001: /* ARCH_SHSTK_ENABLE: our frames have no shadow */
-		call_answer(c, -EINVAL);
-		return;
+	case 0x5001: /* ARCH_SHSTK_ENABLE: our frames have no shadow */ call_answer(c, -EINVAL); return;
 	}
 	call_run(c);
 }

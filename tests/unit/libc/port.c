@@ -123,7 +123,7 @@ __attribute__((visibility("default"))) unsigned libc_test_held(void);
 unsigned libc_test_held(void)
 {
 	unsigned held = 0;
-	libc_settle();
+	libc_settle(); /* the program has called this function */
 	for (unsigned i = 0; i < 4096; i++)
 		held += locks[i].word != 0;
 	return held;

@@ -67,7 +67,7 @@ PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=i
 TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
 LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/stubs.S.o
-C_FILES    := $(shell find bench commands examples loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
+C_FILES    := $(shell find bench commands examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
 .PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev
@@ -90,7 +90,7 @@ $(LOADER): $(LOADER_OBJ) loader/loader.lds
 $(PRELOAD): $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
-	$(Q)$(CC) -shared -o $@ $^ -Wl,-z,now -Wl,-soname,libheddle.so
+	$(Q)$(CC) -shared -o $@ $^ -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,libheddle.so
 
 # The stubs of libc's functions that lock inside come from the list of all of them.
 $(BUILD)/made/stubs.S: interpose/libc/generate.py interpose/libc/functions.list
@@ -105,7 +105,7 @@ $(BUILD)/obj/preload/stubs.S.o: $(BUILD)/made/stubs.S
 $(BUILD)/obj/preload/%.o: % $(BUILD)/made/interpose/libc/functions.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(call says,CC    $<)
-	$(Q)$(CC) $(PRELOAD_FLAGS) -c -o $@ $<
+	$(Q)$(CC) $(PRELOAD_FLAGS) $(if $(filter %/sections.c %/port.c,$<),-mgeneral-regs-only) -c -o $@ $<
 
 $(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
 	@mkdir -p $(@D)

@@ -8,6 +8,7 @@
  */
 #ifndef INTERPOSE_H
 #define INTERPOSE_H
+#include "interpose/libc/libc.h"
 #include "runtime/memory/map.h"
 #include "runtime/sync/objects.h"
 
@@ -53,18 +54,12 @@ void *real_find(const char *name) __attribute__((visibility("hidden")));
 #define SECTION_ENTER(object) CALL(section_enter, object)
 #define SECTION_LEAVE(object) CALL(section_leave, object)
 
-/* libc/sections.c; weak, so that this folder links without that one */
-void libc_settle(void) __attribute__((weak, visibility("hidden")));
-void libc_thread_ends(void) __attribute__((weak, visibility("hidden")));
-void libc_before_first_thread(void) __attribute__((weak, visibility("hidden")));
-void libc_before_unwinding(void) __attribute__((weak, visibility("hidden")));
-
-/* Before an op that may wait for another thread. */
-static inline void before_wait(void)
+/* Before anything that may wait for another thread, in the function that the program has called: a section that a
+   longjmp has left behind would keep that thread waiting. */
+static inline __attribute__((always_inline)) void before_wait(void)
 {
 	self_get();
-	if (libc_settle)
-		libc_settle();
+	libc_settle();
 }
 
 /* Has this stamp no edge to offer to the thread? */

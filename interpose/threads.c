@@ -45,8 +45,7 @@ struct start {
 static void ended(struct start *s)
 {
 	(void)s;
-	if (libc_thread_ends)
-		libc_thread_ends();
+	libc_thread_ends();
 }
 
 static void *start(void *p)
@@ -110,8 +109,9 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 		return EAGAIN;
 	*s = (struct start){ routine, arg };
 	self_get();
+	libc_before_create();
 	SECTION_ENTER(&threads);
-	if (!created && libc_before_first_thread)
+	if (!created)
 		libc_before_first_thread();
 	created = 1;
 	/* a copy of the bytes: it shares what the original points to, and is not destroyed */
@@ -127,6 +127,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 	else if ((*detached_of(*thread) = (uint8_t)is_detached(given)))
 		CALL(thread_released, *thread);
 	SECTION_LEAVE(&threads);
+	libc_after_create();
 	if (r)
 		free(s);
 	return r;
@@ -138,8 +139,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 static void before_unwinding(void)
 {
 	self_get();
-	if (libc_before_unwinding)
-		libc_before_unwinding();
+	libc_before_unwinding();
 }
 
 EXPORT void pthread_exit(void *result)

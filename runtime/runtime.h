@@ -220,6 +220,8 @@ long user_strlen(const char *s, size_t max);
 _Noreturn void replay_ended(struct thread *t);
 /* All threads have come to the end of theirs. */
 _Noreturn void replay_all_ended(struct thread *t);
+/* All threads stand still, and not all at their end. */
+_Noreturn void replay_stuck(struct thread *t);
 /* Shows [p, p+n) as the write with that place among all. */
 void replay_show(uint64_t place, unsigned which, const void *p, size_t n);
 

@@ -388,8 +388,10 @@ static void replay_deliver(struct thread *t, bool before)
 	if (!fatal && t->process->actions[sig].handler <= 1)
 		diverged(t, e, "the program has no handler for this signal");
 	log_take(t);
-	if (fatal)
+	if (fatal) {
+		thread_wait_for_others(t);
 		die_by_signal(sig);
+	}
 	begin_handler(t, sig, info);
 }
 
@@ -443,6 +445,8 @@ static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 		check_fault(t, sig, addr, pc);
 	else
 		log_fault(t, sig, fatal, addr, pc);
+	if (fatal && replaying)
+		thread_wait_for_others(t);
 	if (fatal) {
 		/* the instruction runs again and the kernel ends the process, with the right core file */
 		struct kernel_action plain = { .handler = 0 };

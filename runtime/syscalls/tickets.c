@@ -93,11 +93,14 @@ void ticket_pass_lost(void)
 	if (__atomic_load_n(&lock, __ATOMIC_RELAXED) || !wait_all_idle(__atomic_load_n(&base, __ATOMIC_ACQUIRE)))
 		return;
 	enter_lock();
-	if (waiters && wait_all_idle(base)) {
+	bool idle = wait_all_idle(base), stuck = idle && !waiters && !one_thread;
+	if (waiters && idle) {
 		begun[base % WINDOW] = 1;
 		advance();
 	}
 	leave_lock();
+	if (stuck)
+		replay_stuck(thread_here());
 }
 
 static bool has_begun(uint64_t now)

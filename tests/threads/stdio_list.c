@@ -27,8 +27,7 @@ static void *open_and_close(void *number)
 		rewind(f);
 		if (!fgets(text, sizeof text, f) || i % 50 == 0)
 			printf("%ld: %s", me, text);
-		if (i % 11 == 0)
-			f = freopen(name, "r", f);
+		/* not freopen(): glibc's own fails to agree with fflush(0) on the order of two locks, and stops for ever */
 		fclose(f);
 	}
 	return 0;

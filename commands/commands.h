@@ -51,7 +51,12 @@ const char *status_text(int wait_status);
 const char *size_text(uint64_t bytes);
 
 /* ---- options.c ---- */
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_MAYBE_NUMBER /* --name or --name=N; -1 without N */ };
+enum option_kind {
+	OPTION_FLAG,
+	OPTION_TEXT,
+	OPTION_NUMBER,
+	OPTION_MAYBE_NUMBER /* --name or --name=N; -1 without N */
+};
 struct option_row {
 	const char *name; /* without -- */
 	char letter;	  /* or 0 */

@@ -261,7 +261,8 @@ static void report(const struct record *r)
 	     at_home	? r->dir + n + 1 :
 			  r->output);
 	if (r->tree.control->shares_memory)
-		warn("processes of this recording share writable memory; the order in which they use it is not recorded, and "
+		warn("processes of this recording share writable memory; the order in which they use it is not "
+		     "recorded, and "
 		     "replay may diverge");
 	if (r->tree.control->inexact)
 		note("%u signals could not be recorded exactly; `heddle stat` says from which event on",
@@ -272,9 +273,12 @@ static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },   { "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "checksum", 0, OPTION_FLAG, &r.checksum }, { "verbose", 'v', OPTION_FLAG, &r.verbose },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },     { "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
+		{ "output", 'o', OPTION_TEXT, &r.output },
+		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
 		OPTIONS_END,
 	};
 

@@ -379,8 +379,8 @@ static void start_replaying(struct launch *l)
 		more = e->flags & ENTRY_CONTINUED;
 		log_take(t);
 	}
-	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path || !l->strings.platform ||
-	    !l->strings.preload)
+	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path ||
+	    !l->strings.platform || !l->strings.preload)
 		cannot("the trace's START entry is damaged");
 	process_id = (uint32_t)l->info.pid;
 	l->strings.argc = l->info.argc;

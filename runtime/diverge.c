@@ -87,6 +87,10 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 	else
 		text_add(&message, "nothing more");
 	text_add(&message, "\nheddle:   now:      %s\n", now);
+	if (!one_thread)
+		text_add(&message, "heddle: the program has threads: a data race, or a lock that is not pthread's "
+				   "(atomics, raw futexes), is\n"
+				   "heddle: the likely cause; an unmodified program does not show their order\n");
 	text_add(&message,
 		 "heddle: was the program changed, or does it read something that is not recorded?\n"
 		 "heddle: see the events before with: heddle dump --image=%u %s\n",

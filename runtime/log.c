@@ -95,7 +95,8 @@ static void place_front(struct thread *t)
 {
 	struct ring_header *ring = (struct ring_header *)stream_base(t);
 	struct front before = t->front ? *t->front : (struct front){ 0 };
-	long r = SYS6(__NR_mmap, ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long r = SYS6(__NR_mmap, ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		      0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	t->front = (struct front *)ring->front;

@@ -16,7 +16,8 @@ void replay_show(uint64_t place, unsigned which, const void *p, size_t n)
 		futex_wait(low, (uint32_t)now, 500);
 		/* A process that was killed right after its write had taken a place that its log does not have. */
 		if (cut_off)
-			__atomic_compare_exchange_n(&control->shown, &now, now + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+			__atomic_compare_exchange_n(&control->shown, &now, now + 1, false, __ATOMIC_ACQ_REL,
+						    __ATOMIC_RELAXED);
 	}
 	if (now > place && !cut_off)
 		cannot("the trace shows the same output twice: it is damaged");
@@ -45,9 +46,11 @@ _Noreturn void replay_ended(struct thread *t)
 
 static void add_thread(struct text *out, const struct thread *t)
 {
-	text_add(out, "heddle:   thread %u: after event %u and op %u", (unsigned long)t->slot, t->log.events, t->front->clock);
+	text_add(out, "heddle:   thread %u: after event %u and op %u", (unsigned long)t->slot, t->log.events,
+		 t->front->clock);
 	if (t->waits_for)
-		text_add(out, ", waits for op %u of thread %u", STAMP_CLOCK(t->waits_for), (unsigned long)STAMP_SLOT(t->waits_for));
+		text_add(out, ", waits for op %u of thread %u", STAMP_CLOCK(t->waits_for),
+			 (unsigned long)STAMP_SLOT(t->waits_for));
 	if (t->waits_ticket)
 		text_add(out, ", waits for tickets below %u", t->waits_ticket);
 	text_add(out, t->state == THREAD_PARKED ? ", at its end" : t->state == THREAD_ENDED ? ", ended" : "");

@@ -62,34 +62,34 @@ struct thread {
 	struct front *front;	 /* in the ring's header, so that its count of ops survives a kill; entry.S */
 	struct process *process; /* the process's; a vfork child's own copy */
 	struct held_signal held_signals[8];
-	uint64_t mask;		/* the program's signal mask */
-	uint64_t wait_mask;	/* what replaces it during ppoll, sigsuspend, ... */
-	bool waiting;		/* wait_mask counts */
-	struct alt_stack alt;	/* the program's; the kernel has ours */
+	uint64_t mask;	      /* the program's signal mask */
+	uint64_t wait_mask;   /* what replaces it during ppoll, sigsuspend, ... */
+	bool waiting;	      /* wait_mask counts */
+	struct alt_stack alt; /* the program's; the kernel has ours */
 	uint32_t slot;
 	uint32_t vfork_depth; /* > 0: a vfork child runs here */
 	struct log log;
-	uint64_t ticket;    /* counter at this thread's last exit from a call */
+	uint64_t ticket;	 /* counter at this thread's last exit from a call */
 	uint64_t dropped_ticket; /* 1 + the ticket of a call that a signal interrupted; 0: none */
-	uint8_t *scratch;   /* for outputs too large for the ring */
+	uint8_t *scratch;	 /* for outputs too large for the ring */
 	uint64_t scratch_size;
-	int timer;	    /* wakes a thread that reaches no event; -1: none yet */
-	uint32_t state;	    /* enum thread_state */
-	uint32_t real_tid;  /* the kernel's id; front->tid is the recorded one */
-	uint32_t reserved;  /* 1 + slot that this thread has reserved for the next it creates */
-	uint32_t claimed;   /* somebody may still join it */
-	uint64_t tls;	    /* what clone was given */
-	uint64_t end_stamp; /* its last op, for who joins it */
-	uint64_t known[16]; /* stamps this thread is known to follow, at most one a slot */
+	int timer;	     /* wakes a thread that reaches no event; -1: none yet */
+	uint32_t state;	     /* enum thread_state */
+	uint32_t real_tid;   /* the kernel's id; front->tid is the recorded one */
+	uint32_t reserved;   /* 1 + slot that this thread has reserved for the next it creates */
+	uint32_t claimed;    /* somebody may still join it */
+	uint64_t tls;	     /* what clone was given */
+	uint64_t end_stamp;  /* its last op, for who joins it */
+	uint64_t known[16];  /* stamps this thread is known to follow, at most one a slot */
 	uint32_t known_next; /* which to forget next */
-	uint64_t op_limit;  /* replay: ops that were finished in the recording */
+	uint64_t op_limit;   /* replay: ops that were finished in the recording */
 	/* replay: see replay_wait.c */
 	uint64_t waits_for;	     /* the stamp it waits for, 0: none */
 	uint64_t waits_ticket;	     /* the tickets that must have begun, 0: does not wait for any */
 	struct thread *next_waiter;  /* in the list it is in */
 	struct thread *waiters;	     /* who waits for an op of this thread */
 	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
-	uint64_t chaos;	    /* state of its random numbers */
+	uint64_t chaos;		     /* state of its random numbers */
 };
 
 enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_PARKED, THREAD_ENDED };
@@ -104,9 +104,9 @@ extern struct control *control; /* 0 until the loader has mapped it */
 extern struct process process;
 extern uint32_t image_number; /* p<N> */
 extern uint32_t process_id;   /* of the recording */
-extern uint64_t tickets; /* one counter for all system calls of the process */
-extern uint64_t fork_base; /* ops of this process count from here; smaller clocks are of its parent's threads */
-extern bool one_thread;	 /* the process has never had another */
+extern uint64_t tickets;      /* one counter for all system calls of the process */
+extern uint64_t fork_base;    /* ops of this process count from here; smaller clocks are of its parent's threads */
+extern bool one_thread;	      /* the process has never had another */
 extern uint64_t page_size;
 extern char program_path[PATH_ROOM]; /* what /proc/self/exe means to the program */
 extern bool exe_link_set;	     /* the kernel's exe link already says so */
@@ -260,11 +260,11 @@ struct alt_stack signals_our_stack(const struct thread *t);
 /* ---- thread.c -------------------------------------------------------------------- */
 
 /* Per slot, in MAP_RUNTIME_STACKS: stack for calls, stack for signal handlers, struct thread. Known to entry.S. */
-#define THREAD_STACK_AT	 0x10000
-#define THREAD_STACK_END 0x70000
-#define THREAD_SIGNAL_AT 0x80000
+#define THREAD_STACK_AT	  0x10000
+#define THREAD_STACK_END  0x70000
+#define THREAD_SIGNAL_AT  0x80000
 #define THREAD_SIGNAL_END 0xc0000
-#define THREAD_STRUCT_AT 0xc0000
+#define THREAD_STRUCT_AT  0xc0000
 
 static inline struct thread *thread_of(uint32_t slot)
 {
@@ -278,18 +278,18 @@ static inline struct thread *thread_here(void)
 }
 /* Maps stacks and struct of a slot; the struct is empty the first time, else as its last user left it. */
 struct thread *thread_prepare(uint32_t slot);
-void thread_clone(struct call *c);	 /* clone with CLONE_THREAD, both directions */
-void thread_exit(struct call *c);	 /* exit of one thread of several */
+void thread_clone(struct call *c);	       /* clone with CLONE_THREAD, both directions */
+void thread_exit(struct call *c);	       /* exit of one thread of several */
 _Noreturn void thread_child(struct thread *t); /* first function of a new thread, from entry.S */
 void thread_before_fork(void);
-void thread_after_fork(void); /* in parent and child */
-void thread_forked(struct thread *t);	 /* in the child of a fork: all others are gone */
+void thread_after_fork(void);	      /* in parent and child */
+void thread_forked(struct thread *t); /* in the child of a fork: all others are gone */
 /* Replay: this thread has nothing more to do; sleeps until the process ends. */
 _Noreturn void thread_park(struct thread *t);
 /* Replay: waits until every other thread is parked or ended. */
 void thread_wait_for_others(struct thread *t);
 void thread_fill_entries(void); /* the table for libheddle.so */
-uint32_t thread_highest(void); /* slots ever used */
+uint32_t thread_highest(void);	/* slots ever used */
 bool thread_is_last(void);
 extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */

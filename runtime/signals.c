@@ -35,18 +35,18 @@
 #include <asm/signal.h>
 #include <linux/time.h>
 
-#define HOLD_MS	   50
-#define SIGSYS_BIT SIGNAL_BIT(SIGSYS)
-#define NEVER	   (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
+#define HOLD_MS	      50
+#define SIGSYS_BIT    SIGNAL_BIT(SIGSYS)
+#define NEVER	      (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 #define fault_signals signals_of_faults
-#define SS_ONSTACK 1
-#define SS_DISABLE 2
+#define SS_ONSTACK    1
+#define SS_DISABLE    2
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
 #endif
 
-const uint64_t signals_of_faults = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) |
-				      SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP);
+const uint64_t signals_of_faults = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |
+				   SIGNAL_BIT(SIGTRAP);
 /* Default action: nothing, or stop. Every other default ends the process. */
 static const uint64_t harmless = SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH) | SIGNAL_BIT(SIGCONT) |
 				 SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU) | SIGNAL_BIT(SIGSTOP);
@@ -58,7 +58,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *uc);
 
 struct alt_stack signals_our_stack(const struct thread *t)
 {
-	return (struct alt_stack){ .sp = (uint64_t)t - THREAD_STRUCT_AT + THREAD_SIGNAL_AT, .size = THREAD_SIGNAL_END - THREAD_SIGNAL_AT };
+	return (struct alt_stack){ .sp = (uint64_t)t - THREAD_STRUCT_AT + THREAD_SIGNAL_AT,
+				   .size = THREAD_SIGNAL_END - THREAD_SIGNAL_AT };
 }
 
 static void set_kernel_action(int sig, const struct kernel_action *action)
@@ -316,7 +317,11 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 		struct block b;
 		uint8_t info[128];
 	} *all = log_reserve(t, sizeof *all);
-	all->e = (struct entry){ .size = sizeof *all, .nr = (uint16_t)sig, .kind = ENTRY_SIGNAL, .flags = (uint8_t)(flags | 3), .result = us };
+	all->e = (struct entry){ .size = sizeof *all,
+				 .nr = (uint16_t)sig,
+				 .kind = ENTRY_SIGNAL,
+				 .flags = (uint8_t)(flags | 3),
+				 .result = us };
 	all->args[0] = t->front->clock;
 	all->args[1] = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0;
 	/* what sent the signal, and what made its handler, had begun */
@@ -424,8 +429,7 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 static void check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc)
 {
 	const struct entry *e = log_peek(t);
-	if (!e &&
-	    (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
+	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
 		return; /* killed while it handled this */
 	t->regs.pc = pc;
 	TEXT(now, 128);
@@ -527,7 +531,8 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 		context_set_pc(uc, (uint64_t)user_fault);
 	else if (in_runtime(pc) && !patch_is_stub(pc))
 		own_fault(sig, info, pc);
-	else if (sig == SIGSEGV && info->si_code == SI_KERNEL && context_is_counter(uc)) /* si_code: or pc may not be readable */
+	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&
+		 context_is_counter(uc)) /* si_code: or pc may not be readable */
 		give_counter(t, uc);
 	else if (sig == SIGILL && patch_continue(pc) != pc)
 		context_set_pc(uc, patch_continue(pc));

@@ -31,11 +31,12 @@ uint32_t thread_highest(void)
 
 static void map_room(uint64_t from, uint64_t to)
 {
-	long r = SYS6(__NR_mmap, from, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-		      -1, 0);
+	long r = SYS6(__NR_mmap, from, to - from, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	if (is_error(r))
 		cannot("no memory for the runtime's part of a thread: error %d\n"
-		       "heddle: each thread takes a few mappings; see vm.max_map_count and `heddle doctor`", -r);
+		       "heddle: each thread takes a few mappings; see vm.max_map_count and `heddle doctor`",
+		       -r);
 }
 
 struct thread *thread_prepare(uint32_t slot)
@@ -260,7 +261,8 @@ static void replay_clone(struct call *c)
 void thread_clone(struct call *c)
 {
 	if (!(c->args[0] & CLONE_THREAD))
-		cannot("the program starts a process that shares its memory (clone flags %x), which cannot be recorded", c->args[0]);
+		cannot("the program starts a process that shares its memory (clone flags %x), which cannot be recorded",
+		       c->args[0]);
 	if (replaying)
 		replay_clone(c);
 	else
@@ -305,7 +307,6 @@ long sync_thread_begins(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 	(void)t, (void)a, (void)b, (void)c, (void)d;
 	return 0;
 }
-
 
 /* The slot of a pthread_t: stacks of ours say it by their address, others by their TLS. */
 static struct thread *thread_of_pthread(uint64_t pthread)
@@ -437,7 +438,8 @@ long sync_run(struct thread *t)
 
 void thread_fill_entries(void)
 {
-	long r = SYS6(__NR_mmap, MAP_ENTRIES, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long r = SYS6(__NR_mmap, MAP_ENTRIES, page_size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	struct sync_entries *e = (void *)r;

@@ -27,9 +27,10 @@ SANITIZERS = {'plain': [], 'asan': ['-fsanitize=address'], 'ubsan': ['-fsanitize
 
 
 class Case:
-    def __init__(self, folder, name, function, *, variant='', quick=False, known_failure=None):
+    def __init__(self, folder, name, function, *, variant='', quick=False, known_failure=None, measured=None):
         self.id = f'{folder}/{name}' + (f'[{variant}]' if variant else '')
         self.folder, self.function, self.quick, self.known_failure = folder, function, quick, known_failure
+        self.measured = measured
         self.batch = 0
         self.verdict, self.text, self.seconds, self.times, self.notes, self.hint = None, '', 0, {}, [], None
 
@@ -42,7 +43,7 @@ def run_line(source):
         head = file.read(8000)
     found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
-    known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'flags', 'sources', 'same',
+    known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
              'varies', 'check', 'timeout', 'options', 'root', 'no-plain'}
     for key, _, _ in words:
         if key not in known:
@@ -82,7 +83,8 @@ def program_cases(folder, source, level):
     more = VARIANTS.get(folder, []) + (SOAK_VARIANTS.get(folder, []) if level == 'soak' else [])
     for variant, options in [('', []), *more]:
         yield Case(folder, name, lambda trial, options=options: function(trial, options), variant=variant,
-                   quick='check' in keys and not variant, known_failure=keys.get('known-failure'))
+                   quick='check' in keys and not variant, known_failure=keys.get('known-failure'),
+                   measured=keys.get('measured'))
 
 
 def unit_cases(source):
@@ -99,7 +101,8 @@ def unit_cases(source):
 
     for variant, flags in SANITIZERS.items():
         yield Case('unit', name, lambda trial, flags=flags: function(trial, flags), variant=variant,
-                   quick=variant == 'plain', known_failure=keys.get('known-failure'))
+                   quick=variant == 'plain', known_failure=keys.get('known-failure'),
+                   measured=keys.get('measured'))
 
 
 def module_cases(folder, path, soak):
@@ -161,6 +164,9 @@ def run_case(case, top, settings):
             case.verdict, case.text = 'skipped', 'known failure: ' + case.known_failure
         elif case.verdict == 'passed':
             case.verdict, case.text = 'failed', 'passes, but is marked as a known failure'
+    if case.measured:       # cannot be exact, and is so only now and then: the outcome is told, and is no verdict
+        case.text = f'{case.measured}; this time it {case.verdict}'
+        case.verdict = 'skipped'
     case.seconds, case.times, case.notes = time.monotonic() - began, trial.times, trial.notes
     if case.verdict == 'failed':
         case.hint = trial.hint

@@ -65,10 +65,10 @@ enum entry_kind {
 	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */
 	ENTRY_MORE,	 /* further BLOCK_OUT pieces of the entry before, which is ENTRY_CONTINUED */
 	ENTRY_COUNTER,	 /* the program read the cycle counter; result is its value, arg 0 the pc */
-	ENTRY_EDGE,	   /* arguments: op of this thread, stamp (slot << 48 | op) that came before it */
-	ENTRY_SYNC,	   /* an op with an outcome other than 0: result; argument: op of this thread */
-	ENTRY_LAST,	   /* put at the end by heddle: result is the number of ops that the thread had finished */
-	ENTRY_THREAD,	   /* a thread begins in this slot; result is its id, argument: its pthread_self or tls */
+	ENTRY_EDGE,	 /* arguments: op of this thread, stamp (slot << 48 | op) that came before it */
+	ENTRY_SYNC,	 /* an op with an outcome other than 0: result; argument: op of this thread */
+	ENTRY_LAST,	 /* put at the end by heddle: result is the number of ops that the thread had finished */
+	ENTRY_THREAD,	 /* a thread begins in this slot; result is its id, argument: its pthread_self or tls */
 	ENTRY_KINDS
 };
 
@@ -77,7 +77,7 @@ enum entry_kind {
 #define SIGNAL_BEFORE	  0x10	      /* ENTRY_SIGNAL: before the next call, which then runs (again) */
 #define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
-#define ENTRY_CONTINUED	  0x80	      /* ENTRY_SYSCALL, ENTRY_START, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
+#define ENTRY_CONTINUED	  0x80 /* ENTRY_SYSCALL, ENTRY_START, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
 
 /*
  * OFFSET SIZE MEANING
@@ -207,15 +207,15 @@ struct control {
 				replay: how many have been shown (futex on its low half) */
 	uint32_t show_lock;  /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
-	uint32_t patch;	      /* 0: every system call traps (--no-patch) */
-	uint32_t chaos;	      /* > 0: perturb scheduling; the seed */
-	uint32_t checksum;    /* 1: hash writable memory at exit */
-	uint32_t quiet;	      /* replay: do not show output */
-	uint32_t repeat;      /* replay: how often, 0 and 1 mean once */
-	uint32_t filtered;    /* 1: the seccomp filter is installed, descendants inherit it */
-	uint32_t root_image;  /* the image whose end is the end of the run; 0 unless one process is replayed alone */
-	uint32_t root_status; /* replay: wait status of the recorded root process, or ~0 if unknown */
-	uint32_t inexact;     /* record: signals delivered at no event */
+	uint32_t patch;		/* 0: every system call traps (--no-patch) */
+	uint32_t chaos;		/* > 0: perturb scheduling; the seed */
+	uint32_t checksum;	/* 1: hash writable memory at exit */
+	uint32_t quiet;		/* replay: do not show output */
+	uint32_t repeat;	/* replay: how often, 0 and 1 mean once */
+	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
+	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */
+	uint32_t root_status;	/* replay: wait status of the recorded root process, or ~0 if unknown */
+	uint32_t inexact;	/* record: signals delivered at no event */
 	uint32_t shares_memory; /* record: 1: processes share writable memory, whose order is not recorded */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
 	uint32_t processes;		/* record: images that have started */

@@ -30,7 +30,8 @@ long gate_vfork(uint64_t flags, uint64_t stack, uint64_t ptid, uint64_t tls, uin
 
 /* clone as `args` say, on `stack`; the new thread calls thread_child(t). */
 long gate_thread(const uint64_t args[6], uint64_t stack, struct thread *t);
-long sync_call(long (*f)(struct thread *, uint64_t, uint64_t, uint64_t, uint64_t), uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+long sync_call(long (*f)(struct thread *, uint64_t, uint64_t, uint64_t, uint64_t), uint64_t a, uint64_t b, uint64_t c,
+	       uint64_t d);
 struct front *sync_self(void);
 /* On a new thread, before anything else: whatever entry.S needs to find its struct thread. */
 void arch_thread_start(struct thread *t);

@@ -46,6 +46,6 @@ static inline void regs_returned(struct regs *r, uint64_t result)
 	r->pc = *(uint64_t *)r->sp;
 	r->sp += 8;
 }
-#define CLONE_CTID     3
+#define CLONE_CTID 3
 #endif
 #endif

@@ -253,7 +253,8 @@ uint64_t *stamp_lock(const void *object)
 	for (unsigned i = 0; i < STAMPS; i++, h = (h + 1) % STAMPS) {
 		struct side_stamp *s = &side[h];
 		const void *there = __atomic_load_n(&s->object, __ATOMIC_ACQUIRE), *none = 0;
-		if (!there && __atomic_compare_exchange_n(&s->object, &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		if (!there &&
+		    __atomic_compare_exchange_n(&s->object, &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			there = object;
 		else if (!there)
 			there = none;
@@ -263,7 +264,8 @@ uint64_t *stamp_lock(const void *object)
 			SYS0(__NR_sched_yield);
 		return &s->stamp;
 	}
-	cannot("the program uses more than %d synchronisation objects that need a place outside their own memory", (long)STAMPS);
+	cannot("the program uses more than %d synchronisation objects that need a place outside their own memory",
+	       (long)STAMPS);
 }
 
 void stamp_unlock(uint64_t *stamp)

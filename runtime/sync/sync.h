@@ -75,17 +75,16 @@ void stamp_unlock(uint64_t *stamp);
  */
 #define SYNC_INTERRUPTED (-512)
 typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
-#define SYNC_FUNCTIONS(X) \
-	/* mutex.c */ X(mutex_lock) X(mutex_unlock) X(mutex_forget) \
-	/* rwlock.c */ X(rwlock_lock) X(rwlock_unlock) \
-	/* spin.c */ X(spin_lock) X(spin_unlock) \
-	/* cond.c */ X(cond_enter) X(cond_wait) X(cond_leave) X(cond_wake) \
-	/* barrier.c */ X(barrier_arrive) X(barrier_leave) \
-	/* semaphore.c */ X(sem_take) X(sem_give) X(sem_value) \
-	/* once.c */ X(once_begin) X(once_end) X(guard_acquire) X(guard_release) \
-	/* thread.c */ X(thread_reserve) X(thread_cancel_reserve) X(thread_begins) X(thread_released) X(thread_joined) \
-	/* section.c: around libc functions that lock inside */ X(section_enter) X(section_leave) \
-	/* heap.c */ X(heap_refill) X(heap_return) X(heap_large) X(heap_large_free)
+#define SYNC_FUNCTIONS(X)                                                                                           \
+	/* mutex.c */ X(mutex_lock) X(mutex_unlock) X(mutex_forget) /* rwlock.c */ X(rwlock_lock) X(                \
+		rwlock_unlock) /* spin.c */ X(spin_lock) X(spin_unlock) /* cond.c */ X(cond_enter) X(cond_wait)     \
+		X(cond_leave) X(cond_wake) /* barrier.c */ X(barrier_arrive) X(barrier_leave) /* semaphore.c */ X(  \
+			sem_take) X(sem_give) X(sem_value) /* once.c */ X(once_begin) X(once_end) X(guard_acquire)  \
+			X(guard_release) /* thread.c */ X(thread_reserve) X(thread_cancel_reserve) X(thread_begins) \
+				X(thread_released)                                                                  \
+					X(thread_joined) /* section.c: around libc functions that lock inside */ X( \
+						section_enter) X(section_leave) /* heap.c */ X(heap_refill)         \
+						X(heap_return) X(heap_large) X(heap_large_free)
 #define SYNC_DECLARE(name) sync_function sync_##name;
 SYNC_FUNCTIONS(SYNC_DECLARE)
 #undef SYNC_DECLARE
@@ -93,7 +92,7 @@ enum sync_index {
 #define SYNC_INDEX(name) SYNC_##name,
 	SYNC_FUNCTIONS(SYNC_INDEX)
 #undef SYNC_INDEX
-	SYNC_COUNT
+		SYNC_COUNT
 };
 struct sync_entries {
 	uint64_t version;

@@ -63,7 +63,7 @@ enum {
 	SYS_WRITES = 8,	       /* sends data to args[0]: shown at replay if that is the original stdout/stderr */
 	SYS_NO_ORDER = 16,     /* takes no ticket: its result depends on nothing that another thread does.
 			      The comment at the row gives the reason */
-	SYS_SPACE = 64,	   /* changes the address space: threads do it one after the other */
+	SYS_SPACE = 64,	       /* changes the address space: threads do it one after the other */
 	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[mask_arg] is the original stdout or stderr,
 				  so that the program falls back to write (splice, copy_file_range) */
 };

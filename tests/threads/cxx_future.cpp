@@ -3,7 +3,7 @@
  * a futex and atomics of libstdc++'s own, partly inlined into the program: what is not called through a library
  * cannot be ordered in an unmodified binary, and the values and outcomes printed here show it.
  */
-// run: varies flags="-std=c++20"
+// run: varies measured='atomics of an unmodified binary are not ordered' timeout=15 flags="-std=c++20"
 #include "threads.h"
 #include <chrono>
 #include <future>

@@ -3,7 +3,7 @@
  * library. An unmodified binary shows only the futex calls; an order that is lost here is one that the recording has to
  * warn of. Who ran the completion, and what was seen after each phase, is printed.
  */
-// run: varies flags="-std=c++20"
+// run: varies measured='atomics of an unmodified binary are not ordered' timeout=15 flags="-std=c++20"
 #include "threads.h"
 #include <barrier>
 #include <latch>

@@ -63,7 +63,8 @@ static long check_exec(const char *path, uint64_t argv, uint64_t envp)
 }
 
 /* Replaces the process. Returns only an error. */
-static long exec_loader(const struct process *p, const char *path, uint32_t image, uint64_t argv, uint64_t envp, long close_fd)
+static long exec_loader(const struct process *p, const char *path, uint32_t image, uint64_t argv, uint64_t envp,
+			long close_fd)
 {
 	TEXT(number, 64);
 	TEXT(control_path, PATH_ROOM);
@@ -74,8 +75,7 @@ static long exec_loader(const struct process *p, const char *path, uint32_t imag
 	uint64_t args = ARGS_BASE + thread_here()->slot * ARGS_ROOM;
 	if (size > ARGS_ROOM)
 		return -E2BIG;
-	long r = SYS6(__NR_mmap, args, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		      0);
+	long r = SYS6(__NR_mmap, args, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
 		return r;
 	uint64_t *list = (uint64_t *)args;

@@ -234,8 +234,7 @@ void special_clone3(struct call *c)
 
 static void check_memory(struct thread *t)
 {
-	if (replaying ? !log_peek(t) || log_peek(t)->kind != ENTRY_CHECKSUM :
-			!thread_is_last() || memory_torn)
+	if (replaying ? !log_peek(t) || log_peek(t)->kind != ENTRY_CHECKSUM : !thread_is_last() || memory_torn)
 		return; /* other threads still write, or wrote when this process was forked */
 	uint64_t hash = checksum_memory(t);
 	if (!replaying) {

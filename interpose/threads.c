@@ -308,4 +308,6 @@ __attribute__((constructor)) static void find_early(void)
 	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
 	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);
 	id_of(pthread_self());
+	/* the first to be registered: called after the program's own before fork, and before them after it */
+	pthread_atfork(libc_before_fork, libc_after_fork, libc_after_fork);
 }

@@ -432,14 +432,20 @@ void libc_after_create(void)
 	libc_section_leave(GROUP_dl, 0);
 }
 
+static bool forking; /* written inside the section; the child has it, too, although its count of threads begins anew */
+
 void libc_before_fork(void)
 {
-	if (*libc_threads)
-		libc_section_enter(GROUP_files, 0);
+	if (!*libc_threads)
+		return;
+	libc_section_enter(GROUP_files, 0);
+	forking = true;
 }
 
 void libc_after_fork(void)
 {
-	if (*libc_threads)
-		libc_section_leave(GROUP_files, 0);
+	if (!forking)
+		return;
+	forking = false;
+	libc_section_leave(GROUP_files, 0);
 }

@@ -65,7 +65,7 @@ int main(void)
 		pthread_cond_signal(&changed);
 		pthread_mutex_unlock(&lock);
 	}
-	CHECK(pthread_kill(crew[0], 0) == 0 && pthread_kill(crew[0], 1000) == EINVAL);
+	CHECK(pthread_kill(crew[0], 0) == 0 && pthread_kill(pthread_self(), 1000) == EINVAL);
 	crew_join(THREADS);
 	print_arrivals("order", &order);
 	for (unsigned i = 0; i < THREADS; i++)

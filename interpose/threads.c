@@ -149,22 +149,7 @@ EXPORT void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-#ifdef __x86_64__
-#define PAUSE() __builtin_ia32_pause()
-#else
-#define PAUSE() __asm__ volatile("yield")
-#endif
-
-static uint32_t id_of(pthread_t thread)
-{
-	/* libc tells debuggers where the id is: bits, count, offset */
-	static const uint32_t *place;
-	if (!place)
-		place = real_find("_thread_db_pthread_tid");
-	return *(const volatile uint32_t *)((const char *)thread + place[2]);
-}
-
-enum { JOIN_WAIT = 0, JOIN_TRY = 1 };
+enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
 
 /*
  * The runtime waits for the thread's end, with the outcome that counts; then libc's join finds it gone, and
@@ -270,7 +255,7 @@ EXPORT int pthread_cancel(pthread_t thread)
 	/* each time, since libc puts its own handler there when it first cancels */
 	struct kernel_sigaction action = { cancel_handler, SA_SIGINFO | SA_RESTART | WITH_RESTORER, RESTORER, 0 };
 	SECTION_ENTER(&threads);
-	uint32_t id = id_of(thread);
+	uint32_t id = (uint32_t)CALL(thread_joined, thread, JOIN_ID);
 	if (id) {
 		syscall(SYS_rt_sigaction, SIGNAL_CANCEL, &action, 0, 8);
 		syscall(SYS_tgkill, getpid(), id, SIGNAL_CANCEL);
@@ -307,7 +292,6 @@ __attribute__((constructor)) static void find_early(void)
 	self_find();
 	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
 	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);
-	id_of(pthread_self());
 	/* the first to be registered: called after the program's own before fork, and before them after it */
 	pthread_atfork(libc_before_fork, libc_after_fork, libc_after_fork);
 }

@@ -327,11 +327,25 @@ long sync_thread_released(struct thread *t, uint64_t pthread, uint64_t b, uint64
 	return 0;
 }
 
-/* Waits for the thread's end. try: EBUSY instead; until: a deadline of `clock`, or 0. */
+/* The thread's id, or 0 if it has ended. An outcome: when libc's own copy of it is cleared is the kernel's affair. */
+static long id_if_running(struct thread *t, struct thread *other)
+{
+	op_begin(t);
+	bool ended = __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) == THREAD_ENDED;
+	long id = op_outcome(t, ended ? 0 : other->front->tid);
+	if (!id)
+		op_edge(t, other->end_stamp);
+	op_end(t);
+	return id;
+}
+
+/* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
 long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64_t clock, uint64_t until)
 {
 	struct thread *other = thread_of_pthread(pthread);
 	long r = 0;
+	if (try == 2)
+		return id_if_running(t, other);
 	op_begin(t);
 	/* acquire: with the release in thread_exit() */
 	while (!replaying && !r && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED) {

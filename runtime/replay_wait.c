@@ -9,6 +9,7 @@
 #include "runtime/runtime.h"
 
 static uint64_t progress;
+static uint32_t watched; /* somebody watches: wait_asleep() */
 
 void wait_progress(void)
 {
@@ -32,7 +33,6 @@ bool wait_awake(unsigned *round)
 void wait_asleep(struct thread *t)
 {
 	/* one of those who sleep watches whether anybody still moves */
-	static uint32_t watched;
 	bool watches = false;
 	while (!__atomic_load_n(&t->wake, __ATOMIC_ACQUIRE)) {
 		if (!watches)
@@ -89,4 +89,16 @@ bool wait_all_idle(uint64_t base)
 		if (!is_idle(thread_of(slot), base))
 			return false;
 	return before == __atomic_load_n(&progress, __ATOMIC_SEQ_CST);
+}
+
+/* In the child of a fork: who waited, and who was about to, is gone. */
+void wait_forked(void)
+{
+	watched = 0;
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
+		struct thread *t = thread_of(slot);
+		t->waiters = 0;
+		t->waiters_lock = 0;
+		t->waits_for = t->waits_ticket = 0;
+	}
 }

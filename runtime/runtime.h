@@ -321,6 +321,9 @@ void wait_wake(struct thread *t);
 void wait_a_little(unsigned *round);
 /* Does every thread stand still? Then the lowest ticket is one that nobody will use. */
 bool wait_all_idle(uint64_t base);
+/* In the child of a fork. */
+void wait_forked(void);
+void stamps_forked(void);
 /* Something has moved: an op or a call was done. */
 void wait_progress(void);
 

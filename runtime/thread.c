@@ -16,10 +16,11 @@
 #include <linux/mman.h>
 #include <linux/sched.h>
 
-static uint32_t highest;    /* slots ever used; grows only */
-static uint32_t live = 1;   /* threads that have not ended */
-static uint32_t parked;	    /* replay: threads at the end of their recording */
-static uint32_t slots_lock; /* record: who chooses a slot */
+static uint32_t highest;      /* slots ever used; grows only */
+static uint32_t live = 1;     /* threads that have not ended */
+static uint32_t parked;	      /* replay: threads at the end of their recording */
+static uint32_t slots_lock;   /* record: who chooses a slot */
+static uint32_t prepare_lock; /* replay: who uses one for the first time */
 
 bool memory_torn;
 #define ENTRIES ((struct sync_entries *)MAP_ENTRIES)
@@ -43,8 +44,7 @@ struct thread *thread_prepare(uint32_t slot)
 {
 	struct thread *t = thread_of(slot);
 	/* At replay slots may be used in another order for the first time: all below the highest are there. */
-	static uint32_t lock;
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+	while (__atomic_exchange_n(&prepare_lock, 1, __ATOMIC_ACQUIRE))
 		SYS0(__NR_sched_yield);
 	for (uint32_t s = highest; s <= slot; s++) {
 		uint64_t base = (uint64_t)thread_of(s) - THREAD_STRUCT_AT;
@@ -52,7 +52,7 @@ struct thread *thread_prepare(uint32_t slot)
 		map_room(base + THREAD_SIGNAL_AT, base + THREAD_STRUCT_AT + ALIGN_UP(sizeof *t, page_size));
 		__atomic_store_n(&highest, s + 1, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&prepare_lock, 0, __ATOMIC_RELEASE);
 	t->slot = slot;
 	t->stack = (uint64_t)t - THREAD_STRUCT_AT + THREAD_STACK_END;
 	t->process = &process;
@@ -419,7 +419,9 @@ void thread_forked(struct thread *t)
 	ticket_forked();
 	heap_after_fork(t, true);
 	sleepers_forked(t);
-	slots_lock = 0;
+	slots_lock = prepare_lock = 0;
+	wait_forked();
+	stamps_forked();
 	t->real_tid = (uint32_t)SYS0(__NR_gettid);
 	for (uint32_t slot = 0; slot < highest; slot++)
 		if (thread_of(slot) != t)

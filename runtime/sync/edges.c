@@ -273,3 +273,10 @@ void stamp_unlock(uint64_t *stamp)
 	struct side_stamp *s = (struct side_stamp *)((uint8_t *)stamp - offsetof(struct side_stamp, stamp));
 	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
 }
+
+void stamps_forked(void)
+{
+	/* a lock that another thread held at that moment; its stamp is one word, and whole */
+	for (unsigned i = 0; memory_torn && i < STAMPS; i++)
+		side[i].lock = 0;
+}

@@ -113,7 +113,9 @@ static void replay_fork(struct call *c)
 	if (!child)
 		return; /* it failed */
 	uint32_t image = (uint32_t)child->addr;
+	thread_before_fork();
 	long pid = gate(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0);
+	thread_after_fork();
 	if (pid == 0)
 		become_child(c, image);
 	else if (pid < 0)

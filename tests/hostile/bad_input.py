@@ -82,6 +82,8 @@ def case_interpreter_missing(t):
 def case_set_uid(t):
     """Recorded without its privilege, and that is said."""
     t.need_root()
+    if t.run([*NOBODY, 'test', '-x', t.heddle]).status:
+        t.skip('others may not enter the folder of this build')
     os.chmod(t.dir, 0o777)
     shutil.copy('/usr/bin/id', t.path('id'))
     os.chmod(t.path('id'), 0o4755)

@@ -3,7 +3,7 @@
  * old requests, which their numbers do not tell; the terminal's name; line
  * discipline; requests on the wrong kind of file.
  */
-// run: varies
+// run:
 #include "check.h"
 #include <sys/ioctl.h>
 #include <sys/wait.h>

@@ -166,6 +166,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	if (!t->log.data)
 		log_open(t, image_number);
 	t->front->slot = slot;
+	__atomic_store_n(&t->front->tid, 0, __ATOMIC_RELAXED); /* of the one before; the thread itself knows its own */
 	t->front->chaos = control->chaos;
 	t->front->quick = !replaying && !control->chaos;
 	thread_remember_tls(t);
@@ -330,9 +331,13 @@ long sync_thread_released(struct thread *t, uint64_t pthread, uint64_t b, uint64
 /* The thread's id, or 0 if it has ended. An outcome: when libc's own copy of it is cleared is the kernel's affair. */
 static long id_if_running(struct thread *t, struct thread *other)
 {
+	long id = 0;
 	op_begin(t);
-	bool ended = __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) == THREAD_ENDED;
-	long id = op_outcome(t, ended ? 0 : other->front->tid);
+	/* a thread that has just been created tells its id as soon as it runs */
+	while (!replaying && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED &&
+	       !(id = __atomic_load_n(&other->front->tid, __ATOMIC_RELAXED)))
+		SYS0(__NR_sched_yield);
+	id = op_outcome(t, id);
 	if (!id)
 		op_edge(t, other->end_stamp);
 	op_end(t);

@@ -294,7 +294,6 @@ bool thread_is_last(void);
 extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
 void thread_remember_tls(struct thread *t);
-void thread_forget_tls(struct thread *t);
 void chaos_perturb(struct thread *t);
 
 /* ---- syscalls/tickets.c: the order of system calls among threads -------------------- */

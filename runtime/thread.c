@@ -137,12 +137,6 @@ void thread_remember_tls(struct thread *t)
 	__atomic_store_n(&outside_lock, 0, __ATOMIC_RELEASE);
 }
 
-void thread_forget_tls(struct thread *t)
-{
-	/* it still runs, and is still found; the next thread in its slot takes the entry over */
-	(void)t;
-}
-
 /* ---- creation ---------------------------------------------------------------------------- */
 
 static struct thread *new_thread(struct call *c, uint32_t slot)
@@ -385,7 +379,6 @@ void thread_exit(struct call *c)
 		call_end(c);
 	}
 	__atomic_fetch_sub(&live, 1, __ATOMIC_ACQ_REL);
-	thread_forget_tls(t);
 	/* from here on nothing of the slot may be touched: who sees ENDED waits for the kernel to be done, too */
 	__atomic_store_n(&t->state, THREAD_ENDED, __ATOMIC_RELEASE);
 	sync_wake(&t->state, 0x7fffffff);

@@ -57,9 +57,10 @@ SLOW _Noreturn void misused(const char *what)
 static inline void *pop(struct heap_list *l)
 {
 	struct heap_block *b = l->head;
-	l->head = b->next;
+	uint64_t *link = heap_link(b);
+	l->head = (struct heap_block *)(*link & ~HEAP_FREED);
 	l->count--;
-	b->mark = 0;
+	*link = 0;
 	return b;
 }
 
@@ -69,12 +70,9 @@ static void cut(struct heap_list *l, uint32_t size)
 	uint64_t left = (uint64_t)(l->fresh_end - l->fresh) / size, n = size < PAGE ? PAGE / size : 1;
 	if (n > left)
 		n = left;
-	struct heap_block **end = &l->head;
-	for (uint64_t i = 0; i < n; i++, l->fresh += size) {
-		*end = (struct heap_block *)l->fresh;
-		end = &(*end)->next;
-	}
-	*end = 0;
+	l->head = (struct heap_block *)l->fresh;
+	for (uint64_t i = 1; i <= n; i++, l->fresh += size)
+		heap_set_next((struct heap_block *)l->fresh, i < n ? (struct heap_block *)(l->fresh + size) : 0);
 	l->count = (uint32_t)n;
 }
 
@@ -189,8 +187,7 @@ static __attribute__((noinline)) void return_some(unsigned class)
 
 static inline void push(struct heap_list *l, struct heap_block *b, unsigned class)
 {
-	b->mark = HEAP_FREED(b);
-	b->next = l->head;
+	heap_set_next(b, l->head);
 	l->head = b;
 	if (unlikely(++l->count > l->limit))
 		return_some(class);
@@ -204,7 +201,7 @@ static __attribute__((noinline)) void release_slowly(void *p)
 	struct heap *h = find_mine();
 	if (class == HEAP_CLASS_LARGE)
 		release_large(h, p);
-	else if (((struct heap_block *)p)->mark == HEAP_FREED(p))
+	else if (*heap_link(p) & HEAP_FREED)
 		misused("free(): double free detected\n");
 	else
 		push(&h->lists[class], p, class);
@@ -215,8 +212,7 @@ static inline void release(void *p)
 {
 	unsigned class = class_at(p);
 	struct heap *h = mine;
-	if (unlikely(class - 1 >= HEAP_CLASS_COUNT) || unlikely(!h) ||
-	    unlikely(((struct heap_block *)p)->mark == HEAP_FREED(p)))
+	if (unlikely(class - 1 >= HEAP_CLASS_COUNT) || unlikely(!h) || unlikely(*heap_link(p) & HEAP_FREED))
 		release_slowly(p);
 	else
 		push(&h->lists[class], p, class);

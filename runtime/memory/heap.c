@@ -23,6 +23,7 @@
 #define EXACT_BINS 64				 /* bins[n] holds free runs of n slices, for n < EXACT_BINS */
 #define BINS	   (EXACT_BINS + 24)		 /* then one for each doubling */
 #define SPANS_STEP (65536 / sizeof(struct span)) /* the tables are mapped in steps of 64 KiB */
+#define LINKS_STEP 1024ul			 /* slices whose links are mapped at a time: 32 MiB of address space */
 #define UNMAP	   64  /* free runs of so many slices lose their mapping, not only their pages */
 #define KEEP_DIRTY 512 /* slices that may stay dirty, beside an eighth of what is used: 32 MiB */
 #define GROW_LEAST 16u
@@ -44,7 +45,7 @@ static struct pool {
 	struct thread *thread; /* whose op is under way */
 	long outcome;	       /* of that op: 0, slices of growth, or -ENOMEM; replay: what is left to do of it */
 	uint32_t top;	       /* slices from here on were never used; slice 0 never is */
-	uint32_t classes_mapped, spans_mapped;
+	uint32_t classes_mapped, spans_mapped, links_mapped;
 	uint64_t used, dirty;			/* slices */
 	uint32_t partial[HEAP_CLASS_COUNT + 1]; /* spans with blocks for us to give */
 	struct bin bins[2][BINS];		/* free runs: mapped, unmapped */
@@ -118,6 +119,13 @@ static bool map(uint64_t at, uint64_t n)
 	return !is_error(r);
 }
 
+/* They are half as long as all slices together; but only where blocks begin are they ever touched. */
+static bool map_links(uint64_t at)
+{
+	return !is_error(SYS6(__NR_mmap, at, LINKS_STEP * HEAP_SLICE / 2, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
+}
+
 /* A table may be mapped further at record than at replay, after a failure: nobody can see that. */
 static bool map_tables(uint64_t slices)
 {
@@ -130,6 +138,11 @@ static bool map_tables(uint64_t slices)
 		if (!map((uint64_t)&heap_spans[pool.spans_mapped], SPANS_STEP * sizeof(struct span)))
 			return false;
 		pool.spans_mapped += SPANS_STEP;
+	}
+	while (pool.links_mapped < slices) {
+		if (!map_links((uint64_t)heap_link(address(pool.links_mapped))))
+			return false;
+		pool.links_mapped += LINKS_STEP;
 	}
 	return true;
 }
@@ -395,10 +408,10 @@ static void give_blocks(struct heap_list *l, uint32_t n)
 {
 	for (; n; n--) {
 		struct heap_block *b = l->head;
-		l->head = b->next;
+		l->head = heap_next(b);
 		l->count--;
 		uint32_t i = heap_spans[slice_of(b)].first;
-		b->next = heap_spans[i].blocks;
+		heap_set_next(b, heap_spans[i].blocks);
 		heap_spans[i].blocks = b;
 		span_gained(i, 1);
 	}
@@ -425,18 +438,27 @@ static void take_fresh(struct heap_list *l, uint32_t i)
 	s->fresh = s->total;
 }
 
+/* The list goes on with `next` after its block `end` (0: at its head). */
+static void list_end(struct heap_list *l, struct heap_block *end, struct heap_block *next)
+{
+	if (end)
+		heap_set_next(end, next);
+	else
+		l->head = next;
+}
+
 /* Fills a list that is empty from spans that the pool has blocks of. */
 static void take_partial(struct heap_list *l, unsigned class, uint32_t want)
 {
-	struct heap_block **end = &l->head;
+	struct heap_block *end = 0;
 	while (want && pool.partial[class]) {
 		uint32_t i = pool.partial[class], n = 0;
 		struct span *s = &heap_spans[i];
 		struct heap_block *b = s->blocks;
-		*end = b;
+		list_end(l, end, b);
 		for (; b && n < want; n++) {
-			end = &b->next;
-			b = b->next;
+			end = b;
+			b = heap_next(b);
 		}
 		s->blocks = b;
 		s->free = (uint16_t)(s->free - n);
@@ -449,7 +471,7 @@ static void take_partial(struct heap_list *l, unsigned class, uint32_t want)
 		if (!s->free)
 			partial_remove(i);
 	}
-	*end = 0;
+	list_end(l, end, 0);
 }
 
 static bool take_span(struct heap_list *l, unsigned class)

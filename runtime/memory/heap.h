@@ -25,7 +25,7 @@
  *                       the block is the program's, and only realloc changes it.
  *   free blocks         belong to the list they are on: a thread's, or the pool's.
  *
- * The layout, from MAP_ARENAS_BASE: struct heap by slot (4 GiB), the class table, the spans, the slices.
+ * The layout, from MAP_ARENAS_BASE: struct heap by slot (4 GiB), the class table, the spans, the slices, the links.
  */
 #ifndef MEMORY_HEAP_H
 #define MEMORY_HEAP_H
@@ -44,15 +44,30 @@
 #define HEAP_CLASSES (MAP_ARENAS_BASE + 0x100000000ul)
 #define HEAP_SPANS   (MAP_ARENAS_BASE + 0x110000000ul)
 #define HEAP_SLICES  (MAP_ARENAS_BASE + 0x200000000ul)
-#define HEAP_BYTES   (MAP_ARENAS_END - HEAP_SLICES)
-#define HEAP_COUNT   (HEAP_BYTES >> HEAP_SLICE_SHIFT)
+#define HEAP_BYTES   0x3900000000ul
+#define HEAP_LINKS   (HEAP_SLICES + HEAP_BYTES)
+_Static_assert(HEAP_LINKS + HEAP_BYTES / 2 <= MAP_ARENAS_END, "there is room for the links");
+#define HEAP_COUNT (HEAP_BYTES >> HEAP_SLICE_SHIFT)
 
-/* A free block. */
-struct heap_block {
-	struct heap_block *next;
-	uint64_t mark; /* HEAP_FREED(block) since it was freed; malloc clears it */
-};
-#define HEAP_FREED(block) (~(uint64_t)(block))
+/*
+ * Free blocks are linked outside of themselves: a word for every 16 bytes holds, for a free block that begins there, the next
+ * one of its list with HEAP_FREED, else 0. So the allocator neither reads nor writes what is the program's. A program that
+ * still uses a block after free() finds there, at replay too, what it left there itself, and cannot break a list.
+ */
+struct heap_block;
+#define HEAP_FREED 1ul
+static inline uint64_t *heap_link(const void *block)
+{
+	return (uint64_t *)(HEAP_LINKS + ((uint64_t)block - HEAP_SLICES) / 2);
+}
+static inline struct heap_block *heap_next(const struct heap_block *b)
+{
+	return (struct heap_block *)(*heap_link(b) & ~HEAP_FREED);
+}
+static inline void heap_set_next(struct heap_block *b, const struct heap_block *next)
+{
+	*heap_link(b) = (uint64_t)next | HEAP_FREED;
+}
 
 struct heap_list {
 	struct heap_block *head;

@@ -57,7 +57,7 @@ static void check_pool(const char *when)
 		}
 		if (s->use == SPAN_BLOCKS) {
 			uint32_t n = 0;
-			for (struct heap_block *b = s->blocks; b; b = b->next, n++)
+			for (struct heap_block *b = s->blocks; b; b = heap_next(b), n++)
 				EXPECT(heap_spans[slice_of(b)].first == i, "%s: strange block in span %u", when, i);
 			EXPECT(n + s->total - s->fresh == s->free && s->free < s->total, "%s: count of span %u", when,
 			       i);

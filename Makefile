@@ -23,6 +23,9 @@ Q    := $(if $(V),,@)
 says  = $(if $(V),@:,@echo "  $(1)")
 
 HEDDLE := $(BUILD)/bin/heddle
+HEDDLE_CC := $(addprefix $(BUILD)/bin/heddle-,cc c++ ar ranlib nm)
+PASS   := $(BUILD)/lib/heddle/heddle-pass.so
+FAST   := $(BUILD)/lib/heddle/fast.bc
 LOADER := $(BUILD)/lib/heddle/loader
 PRELOAD := $(BUILD)/lib/heddle/libheddle.so
 
@@ -31,14 +34,15 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 BASE := -std=gnu17 -O2 -g -I. -MMD -MP $(WARN)
 
 # The tool, an ordinary program. The table of system calls is compiled into both.
-TOOL_SRC   := $(wildcard commands/*.c trace/*.c runtime/syscalls/table.c runtime/syscalls/shape*.c)
+TOOL_SRC   := $(wildcard commands/*.c trace/*.c runtime/order/*.c runtime/syscalls/table.c runtime/syscalls/shape*.c)
 TOOL_FLAGS := $(BASE) -DHEDDLE_TOOL -pthread
-TOOL_LIBS  := -lzstd -lxxhash -ljansson -ldw -lelf
+# Its libraries are linked in: to load ten of them takes longer than to record a short program.
+TOOL_LIBS  := -Wl,-Bstatic -ldw -lelf -lzstd -lxxhash -ljansson -llzma -lbz2 -lz -Wl,-Bdynamic
 
 # Loader and runtime: one image without libc, at a fixed address. It must not
 # touch vector registers, which hold the program's values.
 LOADER_SRC   := $(wildcard loader/*.c loader/arch/$(ARCH)/*.c loader/arch/$(ARCH)/*.S runtime/*.c runtime/base/*.c \
-		runtime/memory/*.c runtime/sync/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
+		runtime/memory/*.c runtime/hooks/*.c runtime/order/*.c runtime/sync/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
 LOADER_FLAGS := $(BASE) -DHEDDLE_RUNTIME -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
 		-fno-strict-aliasing -mgeneral-regs-only
 LOADER_LINK  := -nostdlib -static -Wl,-T,loader/loader.lds -Wl,--build-id=none -Wl,-z,noexecstack \
@@ -64,14 +68,32 @@ PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(A
 PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
 PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
 
+# heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
+# into programs. The C++ is the least that registers a pass.
+LLVM         := 19
+PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c,$(wildcard compiler/*.c)) compiler/plugin.cpp
+PASS_INCLUDE  = -isystem $(shell llvm-config-$(LLVM) --includedir)
+PASS_MADE    := $(BUILD)/made/compiler/libc_table.h
+PASS_FLAGS    = $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden $(PASS_INCLUDE)
+PASS_CXXFLAGS = -std=c++17 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti \
+		$(PASS_INCLUDE)
+FAST_FLAGS   := -std=gnu17 -O2 -I. -MMD -MP -Wall -Wextra -Werror -fPIC -fno-strict-aliasing -fno-stack-protector -fno-builtin \
+		-emit-llvm
+
+PASS_OBJ   := $(PASS_SRC:%=$(BUILD)/obj/pass/%.o)
 TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
 LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/stubs.S.o
-C_FILES    := $(shell find bench commands examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
+C_FILES    := $(shell find bench commands compiler examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
+# Schemes under stress without the rest of Heddle: tests/orders/, bench/orders.py.
+STRESS     := $(BUILD)/tests/order-stress
+STRESS_SRC := $(filter-out runtime/order/model.c,$(wildcard runtime/order/*.c)) $(wildcard tests/orders/parts/*.c)
+STRESS_OBJ := $(STRESS_SRC:%=$(BUILD)/obj/stress/%.o)
+STRESS_LIBS := -lzstd -latomic
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
 .PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev
-all: $(HEDDLE) $(LOADER) $(PRELOAD) man
+all: $(HEDDLE) $(LOADER) $(PRELOAD) $(HEDDLE_CC) $(PASS) $(FAST) $(STRESS) man
 
 # Packages that are missing are installed; nothing happens when all are there.
 setup-build setup-test setup-bench setup-soak setup-dev: setup-%:
@@ -86,11 +108,44 @@ $(LOADER): $(LOADER_OBJ) loader/loader.lds
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
 	$(Q)$(CC) $(LOADER_LINK) -o $@ $(LOADER_OBJ)
+	$(Q)ln -f $@ $@-mapped
 
 $(PRELOAD): $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
 	$(Q)$(CC) -shared -o $@ $^ -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,libheddle.so
+
+$(BUILD)/bin/heddle-cc: $(BUILD)/obj/tool/compiler/driver.c.o
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(CC) -o $@ $^
+$(filter-out %-cc,$(HEDDLE_CC)): $(BUILD)/bin/heddle-cc
+	$(Q)ln -sf heddle-cc $@
+
+$(PASS): $(PASS_OBJ)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)g++ -shared -o $@ $^
+
+$(FAST): compiler/fast.c Makefile | setup-build
+	@mkdir -p $(@D) $(BUILD)/obj/pass/compiler
+	$(call says,CLANG $@)
+	$(Q)clang-$(LLVM) $(FAST_FLAGS) -MF $(BUILD)/obj/pass/compiler/fast.d -c -o $@ $<
+
+$(STRESS): $(STRESS_OBJ)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(CC) -pthread -o $@ $^ $(STRESS_LIBS)
+$(BUILD)/obj/stress/%.c.o: %.c Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CC    $<)
+	$(Q)$(CC) $(BASE) -pthread -c -o $@ $<
+# The same with FILE instead of the scheme of that name: faults are planted so, in tests/orders/faults.py.
+.PHONY: stress-with
+stress-with: $(STRESS_OBJ)
+	$(Q)$(CC) $(filter-out -MMD -MP $(WARN),$(BASE)) $(if $(WEAK),-DWEAK_SCHEME -include tests/orders/parts/weak.h) \
+		-Iruntime/order -pthread -o $(OUT) $(FILE) \
+		$(filter-out %/$(notdir $(FILE)).o,$(STRESS_OBJ)) $(STRESS_LIBS)
 
 # The stubs of libc's functions that lock inside come from the list of all of them.
 $(BUILD)/made/stubs.S: interpose/libc/generate.py interpose/libc/functions.list
@@ -111,6 +166,22 @@ $(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
 	@mkdir -p $(@D)
 	$(call says,CC    $<)
 	$(Q)$(CC) $(TOOL_FLAGS) -c -o $@ $<
+
+# What libc's functions access through pointers, from the same list.
+$(PASS_MADE): compiler/libc_table.py interpose/libc/functions.list
+	@mkdir -p $(@D)
+	$(call says,MAKE  $@)
+	$(Q)python3 $^ $@
+
+$(BUILD)/obj/pass/%.c.o: %.c $(PASS_MADE) Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CC    $<)
+	$(Q)$(CC) $(PASS_FLAGS) -c -o $@ $<
+
+$(BUILD)/obj/pass/%.cpp.o: %.cpp Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CXX   $<)
+	$(Q)g++ $(PASS_CXXFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/loader/%.o: % Makefile | setup-build
 	@mkdir -p $(@D)
@@ -148,11 +219,14 @@ soak: all setup-soak
 
 bench: all setup-bench
 	@python3 bench/run.py --build=$(BUILD)
+	@python3 bench/threads.py --build=$(BUILD)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle $(DESTDIR)$(PREFIX)/share/man/man1
 	install $(HEDDLE) $(DESTDIR)$(PREFIX)/bin
-	install $(LOADER) $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/heddle
+	cp -P $(HEDDLE_CC) $(DESTDIR)$(PREFIX)/bin
+	install $(LOADER) $(PRELOAD) $(PASS) $(FAST) $(DESTDIR)$(PREFIX)/lib/heddle
+	ln -f $(DESTDIR)$(PREFIX)/lib/heddle/loader $(DESTDIR)$(PREFIX)/lib/heddle/loader-mapped
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 
 format: setup-dev
@@ -161,4 +235,4 @@ format: setup-dev
 clean:
 	rm -rf $(BUILD)
 
--include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d)
+-include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(wildcard $(BUILD)/obj/pass/compiler/fast.d)

@@ -6,6 +6,7 @@
 #ifndef COMMANDS_COMMANDS_H
 #define COMMANDS_COMMANDS_H
 #include <signal.h>
+#include <sys/resource.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@ struct command {
 	const char *help;		   /* all of it for `heddle help VERB` */
 };
 extern const struct command command_record, command_replay, command_dump, command_stat, command_ls, command_rm,
-	command_doctor, command_help;
+	command_doctor, command_order, command_help;
 
 /* ---- main.c ---- */
 /* The verb with this name, or NULL. */
@@ -96,9 +97,11 @@ struct tree {
 	pid_t root;
 	int root_status; /* wait status, once root_ended */
 	bool root_ended;
-	sigset_t before;	/* heddle's own mask when it was started */
-	sigset_t wanted;	/* signals that tree_signal() takes */
-	struct sigaction child; /* its disposition of SIGCHLD */
+	sigset_t before;	      /* heddle's own mask when it was started */
+	sigset_t wanted;	      /* signals that tree_signal() takes */
+	struct sigaction child;	      /* its disposition of SIGCHLD */
+	struct rlimit file_limit;     /* its RLIMIT_FSIZE, which the program gets back */
+	struct sigaction file_action; /* and its disposition of SIGXFSZ */
 };
 /* Makes DIR/control and fills in what record and replay have in common. */
 void tree_prepare(struct tree *tree, const char *dir, enum run_mode mode);

@@ -26,13 +26,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "meta.h"
+#include "commands/sites.h"
+#include "compiler/hooks.h"
 #include "runtime/memory/map.h"
 
 static const char help[] =
-	"usage: heddle doctor [--json]\n"
+	"usage: heddle doctor [--json] [PROGRAM]\n"
 	"\n"
 	"Tries out what heddle needs and says, a line each, what this machine allows and what to do\n"
-	"where it does not. Exits with 122 if something is missing that heddle cannot do without.\n";
+	"where it does not. Exits with 122 if something is missing that heddle cannot do without.\n"
+	"\n"
+	"With a program or library: tells how it was built, and so what a recording of it will hold.\n";
 
 enum verdict { FINE, LIMITED, MISSING };
 
@@ -533,6 +537,59 @@ static json_t *finding_json(const char *name, const struct finding *f)
 			 text_to_json(f->text, strlen(f->text)), "advice", f->advice);
 }
 
+/* ---- how a binary was built ------------------------------------------------------------------------------- */
+
+static void print_foreign(const char *list)
+{
+	char copy[sizeof(struct sites_note){ 0 }.foreign], *next = copy;
+
+	snprintf(copy, sizeof copy, "%s", list);
+	for (char *name; (name = strsep(&next, ":"));)
+		if (*name)
+			printf("  not instrumented: %s\n", name);
+}
+
+static json_t *foreign_json(const char *list)
+{
+	char copy[sizeof(struct sites_note){ 0 }.foreign], *next = copy;
+	json_t *names = json_array();
+
+	snprintf(copy, sizeof copy, "%s", list);
+	for (char *name; (name = strsep(&next, ":"));)
+		if (*name)
+			json_array_append_new(names, text_to_json(name, strlen(name)));
+	return names;
+}
+
+static int examine(const char *path, bool json)
+{
+	struct sites_note n;
+	bool ours = sites_read_note(path, &n);
+
+	if (json) {
+		json_t *o = json_pack("{sb}", "heddle-cc", ours);
+		if (ours)
+			json_object_update_new(o, json_pack("{si ss ss sI sI so}", "version", n.version, "select",
+							    n.select, "mode", n.mode, "sites", (json_int_t)n.sites,
+							    "hooked", (json_int_t)n.hooked, "foreign",
+							    foreign_json(n.foreign)));
+		json_dumpf(o, stdout, JSON_INDENT(1));
+		putchar('\n');
+		json_decref(o);
+	} else if (!ours)
+		printf("%s: not built by heddle-cc: locks and system calls are recorded, a data race is not\n", path);
+	else {
+		printf("%s: built by heddle-cc, hooks version %d\n  select=%s, %s\n  %zu accesses seen, %zu hooked\n",
+		       path, n.version, n.select,
+		       strcmp(n.mode, "lto") ? "each file by itself (--per-file)" : "whole program (LTO)", n.sites,
+		       n.hooked);
+		if (n.version != HOOK_VERSION)
+			printf("  this heddle speaks hooks version %d: build the program again\n", HOOK_VERSION);
+		print_foreign(n.foreign);
+	}
+	return 0;
+}
+
 static int run_doctor(int argc, char **argv)
 {
 	bool json = false, missing = false;
@@ -540,8 +597,12 @@ static int run_doctor(int argc, char **argv)
 	json_t *list = json_array();
 
 	argc = read_options(argc, argv, options, false);
-	if (argc)
-		usage("doctor takes no names");
+	if (argc > 1)
+		usage("one program at a time: %s or %s?", argv[0], argv[1]);
+	if (argc) {
+		json_decref(list);
+		return examine(argv[0], json);
+	}
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
 		struct finding f = { FINE, "", "" };
 		checks[i].run(&f);

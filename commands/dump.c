@@ -12,17 +12,22 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "meta.h"
+#include "commands/sites.h"
 #include "runtime/syscalls/describe.h"
 
-static const char help[] = "usage: heddle dump [OPTIONS] [TRACE]\n"
-			   "\n"
-			   "Prints every entry of a trace: its number in its stream, the system call with arguments,\n"
-			   "result and a piece of what the kernel wrote; signals, faults, starts of processes.\n"
-			   "\n"
-			   "      --json       one JSON object a line, complete\n"
-			   "      --lines      where an entry holds an address of code, its function and source line\n"
-			   "      --image=N    only the process image p<N>\n"
-			   "      --thread=M   only the thread t<M> of each image\n";
+static const char help[] =
+	"usage: heddle dump [OPTIONS] [TRACE]\n"
+	"       heddle dump --sites [--why] [--json] PROGRAM\n"
+	"\n"
+	"Prints every entry of a trace: its number in its stream, the system call with arguments,\n"
+	"result and a piece of what the kernel wrote; signals, faults, starts of processes.\n"
+	"\n"
+	"      --json       one JSON object a line, complete\n"
+	"      --lines      where an entry holds an address of code, its function and source line\n"
+	"      --image=N    only the process image p<N>\n"
+	"      --thread=M   only the thread t<M> of each image\n"
+	"      --sites      instead, every access that heddle-cc saw in a program: number, place, kind\n"
+	"      --why        with the reason where it was not hooked\n";
 
 #define PREVIEW 32 /* bytes of data shown */
 
@@ -40,11 +45,12 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_FAULT] = "fault",       [ENTRY_VFORK] = "vfork",	    [ENTRY_VFORK_END] = "vfork-end",
 	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_COUNTER] = "counter",
 	[ENTRY_EDGE] = "edge",	       [ENTRY_SYNC] = "sync",	    [ENTRY_LAST] = "last",
-	[ENTRY_THREAD] = "thread",
+	[ENTRY_THREAD] = "thread",     [ENTRY_ORDER] = "order",	    [ENTRY_VERIFY] = "verify",
 };
 static const char *const block_names[BLOCK_KINDS] = {
-	[BLOCK_OUT] = "out",	 [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",   [BLOCK_CHILD] = "child",
-	[BLOCK_SHOWN] = "shown", [BLOCK_FILE] = "file",	    [BLOCK_START] = "start", [BLOCK_PATCH] = "patch",
+	[BLOCK_OUT] = "out",	 [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",
+	[BLOCK_CHILD] = "child", [BLOCK_SHOWN] = "shown",   [BLOCK_FILE] = "file",
+	[BLOCK_START] = "start", [BLOCK_PATCH] = "patch",   [BLOCK_CONTENT] = "content",
 };
 
 /* The first block of a kind that belongs to an argument (-1: to any). */
@@ -189,12 +195,13 @@ static void print_consequences(const struct entry *e)
 		case BLOCK_FILE:
 			fprintf(out, "  [files/%.*s, %" PRIu64 " bytes]", (int)b->len, (const char *)(b + 1), b->addr);
 			break;
+		case BLOCK_CONTENT: fprintf(out, "  [a file of %u bytes]", b->len); break;
 		case BLOCK_PATCH: fprintf(out, "  [changes %u bytes at %#" PRIx64 "]", b->len, b->addr); break;
 		default: break;
 		}
 	if (tickets)
 		fprintf(out, "  [tickets %" PRIu64 "..%" PRIu64 "]", tickets[0], tickets[1]);
-	if (e->flags & ENTRY_CONTINUED)
+	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SIGNAL)
 		fputs("  [continued]", out);
 }
 
@@ -229,6 +236,33 @@ static void print_signal_entry(const struct entry *e)
 	fputs(" ---", out);
 }
 
+static uint64_t leb128(const uint8_t **at, const uint8_t *end)
+{
+	uint64_t number = 0;
+
+	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+		uint8_t byte = *(*at)++;
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			break;
+	}
+	return number;
+}
+
+/* One line per entry of the order log: how many accesses further on, and its numbers. See runtime/hooks/log.c. */
+static void print_order(const struct entry *e)
+{
+	const uint8_t *at = (const uint8_t *)(trace_args(e) + 1), *end = at + e->result;
+
+	fprintf(out, "%" PRId64 " bytes of the order log", e->result);
+	while (at < end) {
+		uint64_t head = leb128(&at, end);
+		fprintf(out, "\n          +%-6" PRIu64, head >> 4);
+		for (uint64_t i = 0; i < (head & 15); i++)
+			fprintf(out, " %" PRIu64, leb128(&at, end));
+	}
+}
+
 static void print_entry(const struct entry *e, uint64_t event)
 {
 	const struct block *written;
@@ -248,7 +282,14 @@ static void print_entry(const struct entry *e, uint64_t event)
 		break;
 	case ENTRY_SYNC: fprintf(out, "op %" PRIu64 " = %" PRId64, trace_args(e)[0], e->result); break;
 	case ENTRY_THREAD: fprintf(out, "--- a thread begins: id %" PRId64 " ---", e->result); break;
-	case ENTRY_LAST: fprintf(out, "%" PRId64 " ops were done", e->result); break;
+	case ENTRY_LAST:
+		fprintf(out, "%" PRId64 " ops and %" PRIu64 " accesses were done", e->result, trace_args(e)[0] / 2);
+		break;
+	case ENTRY_ORDER: print_order(e); break;
+	case ENTRY_VERIFY:
+		fprintf(out, "values read up to access %" PRIu64 " have hash %016" PRIx64, trace_args(e)[0] / 2,
+			(uint64_t)e->result);
+		break;
 	case ENTRY_COUNTER: fprintf(out, "cycle counter = %" PRIu64, (uint64_t)e->result); break;
 	case ENTRY_MORE:
 		fputs("  ... ", out);
@@ -386,7 +427,10 @@ void dump_events(FILE *to_stream, const struct meta *meta, unsigned image, unsig
 static int run_dump(int argc, char **argv)
 {
 	struct dump d = { .image = -1, .thread = -1 };
+	bool sites = false, why = false;
 	const struct option_row options[] = {
+		{ "sites", 0, OPTION_FLAG, &sites },
+		{ "why", 0, OPTION_FLAG, &why },
 		{ "json", 0, OPTION_FLAG, &d.json },
 		{ "lines", 0, OPTION_FLAG, &d.lines },
 		{ "image", 0, OPTION_NUMBER, &d.image },
@@ -400,7 +444,13 @@ static int run_dump(int argc, char **argv)
 	out = stdout;
 	argc = read_options(argc, argv, options, false);
 	if (argc > 1)
-		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
+		usage("one %s at a time: %s or %s?", sites ? "program" : "trace", argv[0], argv[1]);
+	if (sites && !argc)
+		usage("which program's sites?");
+	if (sites)
+		return sites_dump(argv[0], why, d.json);
+	if (why)
+		usage("--why belongs to --sites");
 	open_trace(&meta, argv[0]);
 	meta_need_same_machine(&meta);
 	if (trace_check(meta.dir, &meta.list, NULL, NULL, &problem)) /* before the first line, not after some */

@@ -16,6 +16,7 @@
  *   end        text                "exit status 3", "killed by SIGSEGV", "unknown"
  *   status     number or null      raw wait status of the first process
  *   inexact    number              signals that could not be recorded exactly
+ *   futexes    {calls, first}      futex calls of locks that are not pthread's, if there were any
  *   images     number              process images
  *   streams    list                {"image", "slot", "raw", "events"}
  *   files      list                {"name", "size", "hash"}
@@ -38,6 +39,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "meta.h"
+#include "runtime/order/order.h"
 
 #define LEVEL	 "locks and system calls only"
 #define META_MAX (64u << 20) /* arguments and environment are far smaller: 6 MiB on Linux */
@@ -125,7 +127,8 @@ static json_t *machine(void)
 			 (json_int_t)sysconf(_SC_PAGESIZE));
 }
 
-static json_t *limits(void)
+/* The program's: heddle has lifted one of its own. */
+static json_t *limits(const struct tree *tree)
 {
 	static const char *const names[RLIM_NLIMITS] = {
 		[RLIMIT_CPU] = "cpu",		[RLIMIT_FSIZE] = "fsize",
@@ -140,10 +143,13 @@ static json_t *limits(void)
 	json_t *all = json_object();
 	struct rlimit l;
 
-	for (int i = 0; i < (int)RLIM_NLIMITS; i++)
-		if (names[i] && !getrlimit((unsigned)i, &l))
-			json_object_set_new(all, names[i],
-					    json_pack("[II]", (json_int_t)l.rlim_cur, (json_int_t)l.rlim_max));
+	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+		if (!names[i] || getrlimit((unsigned)i, &l))
+			continue;
+		if (i == RLIMIT_FSIZE)
+			l = tree->file_limit;
+		json_object_set_new(all, names[i], json_pack("[II]", (json_int_t)l.rlim_cur, (json_int_t)l.rlim_max));
+	}
 	return all;
 }
 
@@ -201,8 +207,8 @@ static int write_file(const char *path, const char *text)
 	return close(fd);
 }
 
-/* Seals it with the checksum, then replaces the old one in a single step. */
-static int write_meta(struct meta *meta, struct trace_problem *problem)
+/* Seals it with the checksum, then replaces the old one, if there is one, in a single step. */
+static int write_meta(struct meta *meta, bool first, struct trace_problem *problem)
 {
 	char path[PATH_ROOM + 16], new[PATH_ROOM + 32];
 
@@ -212,14 +218,17 @@ static int write_meta(struct meta *meta, struct trace_problem *problem)
 	if (!text)
 		abort();
 	snprintf(path, sizeof path, "%s/meta.json", meta->dir);
-	snprintf(new, sizeof new, "%s.tmp", path);
-	int result = write_file(new, text) || rename(new, path) ? trace_failed(problem, path, "write this file") : 0;
+	snprintf(new, sizeof new, "%s%s", path, first ? "" : ".tmp");
+	int result = write_file(new, text) || (!first && rename(new, path)) ?
+			     trace_failed(problem, path, "write this file") :
+			     0;
 	free(text);
 	return result;
 }
 
-void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct control *control)
+void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct tree *tree)
 {
+	const struct control *control = tree->control;
 	char cwd[PATH_ROOM];
 	struct trace_problem problem;
 
@@ -227,16 +236,17 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 	snprintf(meta->dir, sizeof meta->dir, "%s", dir);
 	if (!getcwd(cwd, sizeof cwd))
 		strcpy(cwd, "(unreachable)");
-	meta->json = json_pack("{ss si so so so so so so s{sb sb} ss so sb}", "heddle", "trace", "version",
+	meta->json = json_pack("{ss si so so so so so so s{sb sb sb ss si} ss so sb}", "heddle", "trace", "version",
 			       TRACE_VERSION, "machine", machine(), "program", text_to_json(program, strlen(program)),
 			       "argv", text_list(argv), "env", text_list(environ), "cwd",
-			       text_to_json(cwd, strlen(cwd)), "rlimits", limits(), "settings", "patch",
-			       (int)control->patch, "checksum", (int)control->checksum, "level", LEVEL, "started",
-			       time_now(), "finished", 0);
+			       text_to_json(cwd, strlen(cwd)), "rlimits", limits(tree), "settings", "patch",
+			       (int)control->patch, "checksum", (int)control->checksum, "verify", (int)control->verify,
+			       "order", control->order, "order version", (int)order_find(control->order)->version,
+			       "level", LEVEL, "started", time_now(), "finished", 0);
 	if (!meta->json)
 		abort();
 	meta->status = STATUS_UNKNOWN;
-	if (write_meta(meta, &problem))
+	if (write_meta(meta, true, &problem))
 		die("%s", problem.text);
 }
 
@@ -279,15 +289,13 @@ static void remove_leftovers(const char *dir)
 {
 	char path[PATH_ROOM + 32];
 
-	snprintf(path, sizeof path, "%s/reserve", dir);
-	unlink(path);
 	snprintf(path, sizeof path, "%s/meta.json.tmp", dir);
 	unlink(path);
 }
 
 int meta_finish(struct meta *meta, uint32_t status, const struct control *control, struct trace_problem *problem)
 {
-	json_t *o = meta->json;
+	json_t *o = meta->json, *futexes;
 
 	remove_leftovers(meta->dir);
 	trace_list_free(&meta->list);
@@ -302,10 +310,12 @@ int meta_finish(struct meta *meta, uint32_t status, const struct control *contro
 	json_object_set_new(o, "end", json_string(status == STATUS_UNKNOWN ? "unknown" : status_text((int)status)));
 	json_object_set_new(o, "status", status == STATUS_UNKNOWN ? json_null() : json_integer(status));
 	json_object_set_new(o, "inexact", json_integer(meta->inexact));
+	if ((futexes = control ? futexes_json(meta, control) : NULL))
+		json_object_set_new(o, "futexes", futexes);
 	json_object_set_new(o, "images", json_integer(count_images(&meta->list)));
 	json_object_set_new(o, "streams", streams_json(&meta->list));
 	json_object_set_new(o, "files", files_json(&meta->list));
-	return write_meta(meta, problem);
+	return write_meta(meta, false, problem);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -453,6 +463,10 @@ static int read_members(struct meta *meta, const char *path, struct trace_proble
 
 	meta->patch = json_is_true(json_object_get(settings, "patch"));
 	meta->checksum = json_is_true(json_object_get(settings, "checksum"));
+	meta->verify = json_is_true(json_object_get(settings, "verify"));
+	const char *order_name = json_string_value(json_object_get(settings, "order"));
+	snprintf(meta->order, sizeof meta->order, "%s", order_name ? order_name : "");
+	meta->order_version = (uint32_t)json_integer_value(json_object_get(settings, "order version"));
 	meta->finished = json_is_true(finished);
 	meta->status = json_is_integer(status) ? (uint32_t)json_integer_value(status) : STATUS_UNKNOWN;
 	meta->inexact = (uint32_t)json_integer_value(json_object_get(meta->json, "inexact"));

@@ -15,12 +15,14 @@ struct meta {
 	json_t *json;	     /* all members */
 	bool finished;
 	uint32_t status; /* wait status of the root process, or STATUS_UNKNOWN */
-	uint32_t patch, checksum, inexact;
+	uint32_t patch, checksum, verify, inexact;
+	char order[32];
+	uint32_t order_version;
 	struct trace_list list; /* of a finished trace */
 };
 
 /* Writes the meta.json of a recording that begins now. */
-void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct control *control);
+void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct tree *tree);
 /* Measures the trace and writes the final meta.json. control may be NULL. */
 int meta_finish(struct meta *meta, uint32_t status, const struct control *control, struct trace_problem *problem);
 /* Reads it; dies with file and offset if it is damaged or of another version. */
@@ -47,8 +49,16 @@ struct where *where_open(const struct meta *meta, unsigned image, unsigned slot,
 void where_close(struct where *w);
 /* "function (file.c:12)" or "function+0x1c"; false, and only the number, if nothing is known of the address. */
 bool where_describe(struct where *w, uint64_t pc, char *text, size_t room);
-/* The same for each frame of the thread that left its place in control, from the innermost on. */
-void where_frames(struct where *w, const struct control *control, void (*show)(const char *text));
+/* The SONAME of the object that the address is in, or "". */
+const char *where_object(struct where *w, uint64_t pc);
+/* The description of each frame of a thread that has left its place, from the innermost on. */
+void where_frames(struct where *w, const struct place *place, void (*show)(const char *text));
+
+/* ---- futexes.c ---- */
+/* Calls of futex that the program's own locks made, as meta.json has them; NULL: none. */
+json_t *futexes_json(const struct meta *meta, const struct control *control);
+/* "N calls, first at function (file.c:12)" for people; false: there are none. */
+bool futexes_text(const struct meta *meta, char *text, size_t room);
 
 /* ---- dump.c ---- */
 /* Prints the entries from `from` to before `to` of a stream, each line after `before`. */

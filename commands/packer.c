@@ -1,13 +1,12 @@
 /*
- * The thread that empties rings while a program is recorded.
+ * The thread that makes rings for recorded threads, and empties them.
  *
- * New rings are found by looking into p<N> for every image number that was given
- * out. An image is looked at no more once all its rings are done: a thread's ring
- * exists before the ring of the thread that started it can be done, so a look that
- * begins after all known rings were done would see a new one.
+ * A few rings always lie ready in control.spare: whoever starts a thread or a process takes one, writes its name into
+ * it and wakes us. Heddle makes them, and not the recorded process, whose limit on file sizes is its own. Rings that
+ * nobody has in sight any more are used again: making and removing a file costs more than a short process logs.
  */
-#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,40 +17,21 @@
 #include <unistd.h>
 #include "commands.h"
 
-struct ring_slot {
-	struct trace_ring *ring; /* NULL once it is in the log */
-	unsigned slot;
-};
-
-struct image {
-	unsigned number;
-	struct ring_slot *rings;
-	size_t count;
-	/* An image whose folder is not there yet (or never will be: a failed fork) is looked for
-	   less and less often, up to once a second. */
-	unsigned missing, skip;
-};
-
 struct packer {
 	const char *dir;
 	struct control *control;
 	struct trace_packer *work;
-	struct image *images; /* those still to be looked at */
+	struct trace_ring **rings; /* all but the idle ones */
 	size_t count;
-	unsigned next; /* image numbers below were seen */
-	uint32_t end;  /* the tree has ended */
+	struct trace_ring *idle[RING_SPARES]; /* left by their threads, to be used again */
+	unsigned idle_count;
+	unsigned made;	 /* rings so far: the next one's number */
+	unsigned spares; /* that we try to keep ready */
+	uint32_t end;	 /* the tree has ended */
 	bool failed;
 	struct trace_problem problem;
 	pthread_t thread;
 };
-
-static void *grow(void *array, size_t n, size_t size)
-{
-	array = realloc(array, n * size);
-	if (!array)
-		abort();
-	return array;
-}
 
 static int fail(struct packer *p)
 {
@@ -66,65 +46,42 @@ static int fail(struct packer *p)
 	return -1;
 }
 
-/* ---- finding rings --------------------------------------------------------------------- */
+/* ---- spare rings ----------------------------------------------------------------------- */
 
-static void see_new_images(struct packer *p)
+static int add_ring(struct packer *p, uint32_t *place)
 {
-	unsigned next = __atomic_load_n(&p->control->next_image, __ATOMIC_RELAXED);
-
-	for (; p->next < next; p->next++) {
-		p->images = grow(p->images, p->count + 1, sizeof *p->images);
-		p->images[p->count++] = (struct image){ .number = p->next };
-	}
+	p->rings = realloc(p->rings, (p->count + 1) * sizeof *p->rings);
+	if (!p->rings)
+		abort();
+	struct trace_ring *ring = p->idle_count ? p->idle[--p->idle_count] :
+						  trace_ring_make(p->dir, p->made++, &p->problem);
+	if (!ring)
+		return -1;
+	p->rings[p->count++] = ring;
+	__atomic_store_n(place, 1 + trace_ring_number(ring), __ATOMIC_RELEASE); /* the ring is ready before */
+	return 0;
 }
 
-static bool known(const struct image *image, unsigned slot)
+/* A first ring for the program itself, and more once somebody asks for a second. If all were taken since the last look,
+   there should have been more. */
+static int refill(struct packer *p)
 {
-	for (size_t i = 0; i < image->count; i++)
-		if (image->rings[i].slot == slot && image->rings[i].ring)
-			return true;
-	return false;
-}
+	uint32_t *spare = p->control->spare;
+	unsigned taken = 0;
 
-static int add_ring(struct packer *p, struct image *image, unsigned slot)
-{
-	struct trace_ring *ring;
-	int ready = trace_ring_open(&ring, p->dir, image->number, slot, &p->problem);
-
-	if (ready <= 0)
-		return ready;
-	image->rings = grow(image->rings, image->count + 1, sizeof *image->rings);
-	image->rings[image->count++] = (struct ring_slot){ .ring = ring, .slot = slot };
-	return 1;
-}
-
-/* Returns how many rings are in the folder that are not done with, -1 on failure. */
-static int look_for_rings(struct packer *p, struct image *image)
-{
-	char path[PATH_ROOM + 32];
-	struct dirent *item;
-	unsigned slot;
-	int left = 0;
-
-	if (image->skip) {
-		image->skip--;
-		return 1;
-	}
-	snprintf(path, sizeof path, "%s/p%u", p->dir, image->number);
-	DIR *names = opendir(path);
-	if (!names) {
-		image->missing += image->missing < 20;
-		image->skip = image->missing;
-		return 1;
-	}
-	while (left >= 0 && (item = readdir(names)))
-		if (trace_slot_of(item->d_name, ".ring", &slot)) {
-			left++;
-			if (!known(image, slot) && add_ring(p, image, slot) < 0)
-				left = -1;
-		}
-	closedir(names);
-	return left;
+	if (p->made == 1 && !__atomic_load_n(&p->control->ring_wanted, __ATOMIC_ACQUIRE))
+		return 0;
+	for (unsigned i = 0; i < p->spares; i++)
+		taken += !__atomic_load_n(&spare[i], __ATOMIC_RELAXED);
+	if (p->made && taken == p->spares && p->spares < RING_SPARES)
+		p->spares *= 2;
+	for (unsigned i = 0; i < p->spares; i++)
+		if (!__atomic_load_n(&spare[i], __ATOMIC_RELAXED) && add_ring(p, &spare[i]))
+			return -1;
+	/* who waits stores 1, looks once more, then waits while it is 1 */
+	if (__atomic_exchange_n(&p->control->ring_wanted, 0, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &p->control->ring_wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return 0;
 }
 
 /*
@@ -135,49 +92,53 @@ enum { WHILE_RUNNING = -5, AT_THE_END = 1 };
 
 /* ---- packing ------------------------------------------------------------------------------- */
 
-static int pack_one(struct packer *p, struct ring_slot *slot)
+/* The process has become another program: none of its threads is left. */
+static void end_image(struct packer *p, unsigned image)
 {
-	if (!trace_ring_wants(slot->ring))
-		return 0;
-	if (!trace_ring_done(slot->ring))
-		return trace_ring_pack(slot->ring, p->work, WHILE_RUNNING, &p->problem);
-	if (trace_ring_finish(slot->ring, p->work, WHILE_RUNNING, &p->problem))
-		return -1;
-	trace_ring_close(slot->ring);
-	slot->ring = NULL;
-	return 0;
+	for (size_t i = 0; i < p->count; i++) {
+		struct trace_ring *ring = p->rings[i];
+		if (ring && trace_ring_ready(ring, &p->problem) > 0 && trace_ring_image(ring) == image)
+			trace_ring_set_done(ring);
+	}
 }
 
-/* 1: this image is over. The rings come first, then the look: see the top of this file. */
-static int pack_image(struct packer *p, struct image *image)
+/* Becomes NULL once it is in the log. */
+static int pack_one(struct packer *p, struct trace_ring **place)
 {
-	bool all_done = image->count > 0;
+	struct trace_ring *ring = *place;
+	int ready = trace_ring_ready(ring, &p->problem);
 
-	for (size_t i = 0; i < image->count; i++) {
-		if (image->rings[i].ring && pack_one(p, &image->rings[i]))
-			return -1;
-		all_done &= !image->rings[i].ring;
+	if (ready <= 0 || !trace_ring_wants(ring))
+		return ready < 0 ? -1 : 0;
+	enum ring_done done = trace_ring_done(ring);
+	if (!done)
+		return trace_ring_pack(ring, p->work, WHILE_RUNNING, &p->problem);
+	if (done == RING_IMAGE_OVER)
+		end_image(p, trace_ring_image(ring));
+	if (trace_ring_finish(ring, p->work, WHILE_RUNNING, &p->problem))
+		return -1;
+	*place = NULL;
+	if (p->idle_count < RING_SPARES && trace_ring_reuse(ring)) {
+		p->idle[p->idle_count++] = ring;
+		return 0;
 	}
-	int left = look_for_rings(p, image);
-	return left < 0 ? -1 : all_done && !left;
+	int result = trace_ring_remove(ring, &p->problem);
+	trace_ring_close(ring);
+	return result;
 }
 
 static int pack_all(struct packer *p)
 {
+	int result = refill(p);
 	size_t kept = 0;
 
-	see_new_images(p);
-	for (size_t i = 0; i < p->count; i++) {
-		int over = pack_image(p, &p->images[i]);
-		if (over < 0)
-			return -1;
-		if (over)
-			free(p->images[i].rings);
-		else
-			p->images[kept++] = p->images[i];
-	}
+	for (size_t i = 0; i < p->count && !result; i++)
+		result = pack_one(p, &p->rings[i]);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->rings[i])
+			p->rings[kept++] = p->rings[i];
 	p->count = kept;
-	return 0;
+	return result;
 }
 
 static void *run(void *with)
@@ -206,6 +167,7 @@ struct packer *packer_start(const char *dir, struct control *control)
 		die("not enough memory for the packer");
 	p->dir = dir;
 	p->control = control;
+	p->spares = 1;
 	int error = pthread_create(&p->thread, NULL, run, p);
 	if (error)
 		die("the packer's thread does not start: %s", strerror(error));
@@ -219,23 +181,25 @@ static void wake_thread(struct packer *p)
 	syscall(SYS_futex, &p->control->work, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Rings that the thread knows need not be compared with their logs again. */
-static int finish_known(struct packer *p, struct trace_problem *problem)
+static int finish_one(struct packer *p, struct trace_ring *ring, struct trace_problem *problem)
+{
+	int result = trace_ring_ready(ring, problem) < 0 || trace_ring_finish(ring, p->work, AT_THE_END, problem) ||
+				     trace_ring_remove(ring, problem) ?
+			     -1 :
+			     0;
+	trace_ring_close(ring);
+	return result;
+}
+
+static int finish_all(struct packer *p, struct trace_problem *problem)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < p->count; i++) {
-		for (size_t j = 0; j < p->images[i].count; j++) {
-			struct trace_ring *ring = p->images[i].rings[j].ring;
-			if (!ring)
-				continue;
-			if (!result)
-				result = trace_ring_finish(ring, p->work, AT_THE_END, problem);
-			trace_ring_close(ring);
-		}
-		free(p->images[i].rings);
-	}
-	free(p->images);
+	for (size_t i = 0; i < p->count && !result; i++)
+		result = finish_one(p, p->rings[i], problem);
+	for (unsigned i = 0; i < p->idle_count && !result; i++)
+		result = finish_one(p, p->idle[i], problem);
+	free(p->rings);
 	return result;
 }
 
@@ -243,9 +207,7 @@ int packer_finish(struct packer *p, struct trace_problem *problem)
 {
 	wake_thread(p);
 	pthread_join(p->thread, NULL);
-	int result = finish_known(p, problem);
-	if (!result)
-		result = trace_finish_rings(p->dir, p->work, AT_THE_END, problem);
+	int result = finish_all(p, problem);
 	trace_packer_free(p->work);
 	free(p);
 	return result;

@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "meta.h"
+#include "runtime/order/order.h"
+
+#define ORDER_DEFAULT "leap"
 
 static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
 			   "\n"
@@ -28,6 +31,9 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 			   "                    compare it at replay\n"
 			   "      --chaos[=N]   disturb the order in which threads run, at random (N: the seed), so\n"
 			   "                    that rare interleavings show\n"
+			   "      --order=NAME  how the order of accesses to shared memory is recorded, in programs\n"
+			   "                    built by heddle-cc; `--order=help` lists the ways\n"
+			   "      --verify      record a hash of all values read there, and compare it at replay\n"
 			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
 			   "  -q, --quiet       say nothing that is not an error\n"
 			   "\n"
@@ -35,9 +41,9 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
-	bool no_patch, checksum, verbose, quiet;
+	bool no_patch, checksum, verify, verbose, quiet;
 	long chaos; /* 0: no, -1: any seed, else the seed */
-	const char *output;
+	const char *output, *order;
 	struct tree tree;
 	struct packer *packer;
 	struct meta meta;
@@ -89,18 +95,20 @@ static void make_directory(struct record *r)
 }
 
 /*
- * A megabyte that is given back when the disk is full, so that what the rings hold can still be
+ * A megabyte at the end of `control` that is given back when the disk is full, so that what the rings hold can still be
  * packed: the recording then ends whole, at its last event.
  */
-static void reserve_space(const char *dir)
+static void reserve_space(const struct tree *tree)
 {
-	char path[PATH_ROOM + 16];
+	/* a file system without fallocate just has no reserve */
+	if (fallocate(tree->control_fd, 0, CONTROL_SIZE, 1 << 20) && errno == ENOSPC)
+		die("%s: %s; free some space or choose another disk with -o", tree->control_path, strerror(errno));
+}
 
-	snprintf(path, sizeof path, "%s/reserve", dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || (fallocate(fd, 0, 0, 1 << 20) && errno == ENOSPC))
-		die("%s: %s; free some space or choose another disk with -o", dir, strerror(errno));
-	close(fd); /* a file system without fallocate just has no reserve */
+static void free_reserve(const struct tree *tree)
+{
+	if (ftruncate(tree->control_fd, CONTROL_SIZE))
+		return; /* then there is less room, and the packer says so */
 }
 
 /* Copies of mapped files are shared between traces where hard links reach. */
@@ -124,13 +132,15 @@ static void prepare(struct record *r, char **argv)
 	if (mkdir(files, 0700))
 		die("%s: %s", files, strerror(errno));
 	tree_prepare(&r->tree, r->dir, MODE_RECORD);
-	reserve_space(r->dir);
+	reserve_space(&r->tree);
 	c = r->tree.control;
 	c->patch = !r->no_patch;
 	c->checksum = r->checksum;
+	c->verify = r->verify;
+	snprintf(c->order, sizeof c->order, "%s", r->order);
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_cache(c);
-	meta_begin(&r->meta, r->dir, r->program, argv, c);
+	meta_begin(&r->meta, r->dir, r->program, argv, &r->tree);
 }
 
 /* ---- the run ------------------------------------------------------------------------------ */
@@ -214,14 +224,6 @@ static void run(struct record *r)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void free_reserve(const char *dir)
-{
-	char path[PATH_ROOM + 16];
-
-	snprintf(path, sizeof path, "%s/reserve", dir);
-	unlink(path);
-}
-
 /* How the program ended; unknown where it was heddle that ended it. */
 static uint32_t end_of_program(const struct record *r)
 {
@@ -234,7 +236,7 @@ static bool finish(struct record *r)
 	struct trace_problem problem;
 	struct control *c = r->tree.control;
 
-	free_reserve(r->dir);
+	free_reserve(&r->tree);
 	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)
 			warn("%s", problem.text);
@@ -252,6 +254,7 @@ static void report(const struct record *r)
 	const char *home = home_directory();
 	size_t n = strlen(home);
 	bool at_home = !strncmp(r->dir, home, n) && r->dir[n] == '/';
+	char futexes[PATH_ROOM];
 
 	if (r->quiet || !(r->verbose || person_watching()))
 		return;
@@ -264,9 +267,30 @@ static void report(const struct record *r)
 		warn("processes of this recording share writable memory; the order in which they use it is not "
 		     "recorded, and "
 		     "replay may diverge");
+	if (futexes_text(&r->meta, futexes, sizeof futexes))
+		warn("the program synchronises threads through futex calls of its own (%s); their order is not "
+		     "recorded, "
+		     "and replay may diverge; build the program with heddle-cc",
+		     futexes);
 	if (r->tree.control->inexact)
 		note("%u signals could not be recorded exactly; `heddle stat` says from which event on",
 		     r->tree.control->inexact);
+}
+
+/* false: the user only wanted to know. */
+static bool choose_order(struct record *r)
+{
+	if (!r->order)
+		r->order = ORDER_DEFAULT;
+	if (strcmp(r->order, "help") == 0) {
+		for (unsigned i = 0; order_schemes[i]; i++)
+			printf("%-20s %s\n%-20s   %s\n", order_schemes[i]->name, order_schemes[i]->summary, "",
+			       order_schemes[i]->guarantee);
+		return false;
+	}
+	if (!order_find(r->order))
+		usage("there is no order '%s'; `heddle record --order=help` lists them", r->order);
+	return true;
 }
 
 static int run_record(int argc, char **argv)
@@ -276,6 +300,8 @@ static int run_record(int argc, char **argv)
 		{ "output", 'o', OPTION_TEXT, &r.output },
 		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
 		{ "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },
+		{ "verify", 0, OPTION_FLAG, &r.verify },
 		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
 		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
 		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
@@ -283,6 +309,8 @@ static int run_record(int argc, char **argv)
 	};
 
 	argc = read_options(argc, argv, options, true);
+	if (!choose_order(&r))
+		return 0;
 	if (!argc)
 		usage("which program? `heddle record PROGRAM ARGUMENTS...`");
 	find_program(argv[0], r.program);

@@ -191,6 +191,8 @@ static void start(struct replay *r)
 	snprintf(c->trace, sizeof c->trace, "%s", r->meta.dir);
 	c->patch = r->meta.patch;
 	c->checksum = r->meta.checksum;
+	c->verify = r->meta.verify;
+	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->quiet = r->quiet;
 	c->repeat = (uint32_t)r->repeat;
 	c->root_status = r->image ? STATUS_UNKNOWN : r->meta.status;
@@ -227,18 +229,51 @@ static void show_frame(const char *text)
 }
 
 /* What the runtime, which has no symbols, could not say: source lines, and what came before. */
+static void print_frames(const struct replay *r, const struct place *p)
+{
+	struct where *w = where_open(&r->meta, p->image, p->slot, p->event);
+
+	where_frames(w, p, show_frame);
+	where_close(w);
+}
+
+static void print_divergence(const struct replay *r, const struct place *p)
+{
+	uint64_t from = p->event < EVENTS_SHOWN ? 0 : p->event - EVENTS_SHOWN;
+
+	print_frames(r, p);
+	note("the last events of this thread before:");
+	dump_events(stderr, &r->meta, p->image, p->slot, from, p->event, "heddle:   ");
+}
+
+static void print_deadlock(const struct replay *r, const struct place *places, unsigned count)
+{
+	static const char *const waits[] = {
+		[WAITS_MUTEX] = "a mutex that thread %u holds",
+		[WAITS_RWLOCK] = "a reader-writer lock that thread %u holds",
+		[WAITS_JOIN] = "the end of thread %u",
+	};
+	char what[100] = "";
+
+	note("the recording ends in a deadlock:");
+	for (unsigned i = 0; i < count && i < WHERE_PLACES; i++) {
+		if (places[i].waits < sizeof waits / sizeof *waits && waits[places[i].waits])
+			snprintf(what, sizeof what, waits[places[i].waits], places[i].waits_for);
+		note("thread %u waits for %s, at", places[i].slot, what);
+		print_frames(r, &places[i]);
+	}
+}
+
 static void print_place(const struct replay *r)
 {
 	const struct control *c = r->tree.control;
-	uint64_t from = c->where_event < EVENTS_SHOWN ? 0 : c->where_event - EVENTS_SHOWN;
 
-	if (c->stop != STOP_DIVERGED || !c->where_lock)
+	if (!c->where_count)
 		return;
-	struct where *w = where_open(&r->meta, c->where_image, c->where_slot, c->where_event);
-	where_frames(w, c, show_frame);
-	where_close(w);
-	note("the last events of this thread before:");
-	dump_events(stderr, &r->meta, c->where_image, c->where_slot, from, c->where_event, "heddle:   ");
+	if (c->stop == STOP_DIVERGED)
+		print_divergence(r, c->where);
+	else
+		print_deadlock(r, c->where, c->where_count);
 }
 
 static int report_repeats(struct replay *r)

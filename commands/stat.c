@@ -38,11 +38,11 @@ struct stat_info {
 };
 
 static const char *const kind_names[ENTRY_KINDS] = {
-	[ENTRY_START] = "starts",	[ENTRY_SYSCALL] = "system calls", [ENTRY_SIGNAL] = "signals",
-	[ENTRY_FAULT] = "faults",	[ENTRY_VFORK] = "vforks",	  [ENTRY_VFORK_END] = "ends of vforks",
-	[ENTRY_CHECKSUM] = "checksums", [ENTRY_MORE] = "further pieces",  [ENTRY_COUNTER] = "cycle counter reads",
-	[ENTRY_EDGE] = "edges",		[ENTRY_SYNC] = "outcomes",	  [ENTRY_LAST] = "ends",
-	[ENTRY_THREAD] = "threads",
+	[ENTRY_START] = "starts",	[ENTRY_SYSCALL] = "system calls",  [ENTRY_SIGNAL] = "signals",
+	[ENTRY_FAULT] = "faults",	[ENTRY_VFORK] = "vforks",	   [ENTRY_VFORK_END] = "ends of vforks",
+	[ENTRY_CHECKSUM] = "checksums", [ENTRY_MORE] = "further pieces",   [ENTRY_COUNTER] = "cycle counter reads",
+	[ENTRY_EDGE] = "edges",		[ENTRY_SYNC] = "outcomes",	   [ENTRY_LAST] = "ends",
+	[ENTRY_THREAD] = "threads",	[ENTRY_ORDER] = "pieces of order", [ENTRY_VERIFY] = "hashes of reads",
 };
 
 /* ---- counting ------------------------------------------------------------------------------ */
@@ -177,7 +177,7 @@ static double seconds(const struct meta *meta)
 
 static void print_head(const struct stat_info *s)
 {
-	char command[200];
+	char command[200], futexes[PATH_ROOM];
 
 	meta_command(&s->meta, command, sizeof command);
 	printf("trace      %s\n", s->meta.dir);
@@ -192,6 +192,8 @@ static void print_head(const struct stat_info *s)
 		       (double)s->raw / (double)s->events, (double)s->packed / (double)s->events);
 	printf("\nfiles      %zu, %s\n", s->meta.list.nfiles, size_text(s->files));
 	printf("on disk    %s\n", size_text(disk_use(s->meta.dir)));
+	if (futexes_text(&s->meta, futexes, sizeof futexes))
+		printf("futexes    %s: their order is not recorded\n", futexes);
 	if (s->meta.inexact)
 		printf("inexact    %u signals; see below from which event on\n", s->meta.inexact);
 }
@@ -270,6 +272,8 @@ static void print_json(struct stat_info *s)
 			      (json_int_t)s->events, "raw", (json_int_t)s->raw, "packed", (json_int_t)s->packed,
 			      "files", (json_int_t)s->files, "disk", (json_int_t)disk_use(s->meta.dir), "inexact",
 			      (json_int_t)s->meta.inexact, "processes", processes, "kinds", kinds, "calls", calls);
+	if (json_object_get(s->meta.json, "futexes"))
+		json_object_set(o, "futexes", json_object_get(s->meta.json, "futexes"));
 	json_dumpf(o, stdout, JSON_INDENT(1));
 	putchar('\n');
 	json_decref(o);

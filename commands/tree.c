@@ -51,9 +51,24 @@ void tree_find_loader(char path[PATH_ROOM])
 	free(real);
 }
 
+/* Heddle writes its files however small the program's may be. */
+static void lift_file_limit(struct tree *tree)
+{
+	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, &tree->file_action);
+	getrlimit(RLIMIT_FSIZE, &tree->file_limit);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ tree->file_limit.rlim_max, tree->file_limit.rlim_max });
+}
+
+static void restore_file_limit(const struct tree *tree)
+{
+	setrlimit(RLIMIT_FSIZE, &tree->file_limit);
+	sigaction(SIGXFSZ, &tree->file_action, NULL);
+}
+
 void tree_prepare(struct tree *tree, const char *dir, enum run_mode mode)
 {
 	memset(tree, 0, sizeof *tree);
+	lift_file_limit(tree);
 	snprintf(tree->control_path, sizeof tree->control_path, "%s/control", dir);
 	int fd = open(tree->control_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -104,6 +119,7 @@ static void become(const struct tree *tree, char **argv, pid_t heddle, int tell)
 {
 	sigaction(SIGCHLD, &tree->child, NULL);
 	sigprocmask(SIG_SETMASK, &tree->before, NULL);
+	restore_file_limit(tree);
 	/* the program must not outlive the one who packs its rings, not even kill -9 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != heddle)
@@ -112,18 +128,6 @@ static void become(const struct tree *tree, char **argv, pid_t heddle, int tell)
 	int error = errno;
 	ssize_t told = write(tell, &error, sizeof error);
 	_exit(told == sizeof error ? EXIT_CANNOT : EXIT_CANNOT + 1);
-}
-
-/* Heddle writes logs however small the files are that the program may write. */
-static void lift_file_limit(void)
-{
-	struct rlimit l;
-
-	signal(SIGXFSZ, SIG_IGN);
-	if (!getrlimit(RLIMIT_FSIZE, &l)) {
-		l.rlim_cur = l.rlim_max;
-		setrlimit(RLIMIT_FSIZE, &l);
-	}
 }
 
 void tree_start(struct tree *tree, char **argv)
@@ -143,7 +147,6 @@ void tree_start(struct tree *tree, char **argv)
 	if (!tree->root)
 		become(tree, argv, heddle, pipe_fd[1]);
 	close(pipe_fd[1]);
-	lift_file_limit();
 	ssize_t n;
 	while ((n = read(pipe_fd[0], &error, sizeof error)) < 0 && errno == EINTR)
 		;

@@ -35,7 +35,7 @@ struct where {
 	struct mapping *maps;
 	size_t count;
 	Dwfl *dwfl;
-	const struct control *stopped; /* while where_frames() runs */
+	const struct place *stopped; /* while where_frames() runs */
 };
 
 /* ---- which file lay where -------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static void follow_stream(struct where *w, unsigned image, unsigned slot, uint64
 
 /* ---- forks ----------------------------------------------------------------------------------- */
 
-struct place {
+struct moment {
 	unsigned image, slot;
 	uint64_t event;
 };
@@ -172,7 +172,7 @@ static bool starts(const struct entry *e, unsigned image)
 }
 
 /* Who started the image, and at which event. */
-static bool find_parent(const struct meta *meta, unsigned image, struct place *parent)
+static bool find_parent(const struct meta *meta, unsigned image, struct moment *parent)
 {
 	struct trace_problem problem;
 	struct trace_reader reader;
@@ -185,7 +185,7 @@ static bool find_parent(const struct meta *meta, unsigned image, struct place *p
 			continue;
 		while (!found && trace_read(&reader, &e, &problem) > 0)
 			found = starts(e, image);
-		*parent = (struct place){ s->image, s->slot, reader.event };
+		*parent = (struct moment){ s->image, s->slot, reader.event };
 		trace_reader_close(&reader);
 	}
 	return found;
@@ -207,9 +207,9 @@ static bool began_by_fork(const struct meta *meta, unsigned image)
 }
 
 /* What thread `slot` had around it at `event`. Of the other threads all mappings count: libraries hardly ever go. */
-static void follow_image(struct where *w, struct place at, int depth)
+static void follow_image(struct where *w, struct moment at, int depth)
 {
-	struct place parent;
+	struct moment parent;
 
 	if (depth < FORKS_MAX && began_by_fork(w->meta, at.image) && find_parent(w->meta, at.image, &parent))
 		follow_image(w, parent, depth + 1);
@@ -299,7 +299,7 @@ struct where *where_open(const struct meta *meta, unsigned image, unsigned slot,
 	unsetenv("DEBUGINFOD_URLS"); /* replay asks no network, and neither do we */
 	elf_version(EV_CURRENT);
 	w->meta = meta;
-	follow_image(w, (struct place){ image, slot, event }, 0);
+	follow_image(w, (struct moment){ image, slot, event }, 0);
 	w->dwfl = dwfl_begin(&callbacks);
 	if (w->dwfl)
 		report_modules(w);
@@ -336,6 +336,33 @@ bool where_describe(struct where *w, uint64_t pc, char *text, size_t room)
 	return file || name;
 }
 
+/* What the dynamic section says. */
+static const char *soname(Elf *elf)
+{
+	GElf_Shdr header;
+	GElf_Dyn d;
+
+	for (Elf_Scn *part = NULL; (part = elf_nextscn(elf, part));) {
+		if (!gelf_getshdr(part, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		Elf_Data *data = elf_getdata(part, NULL);
+		for (int i = 0; gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++)
+			if (d.d_tag == DT_SONAME)
+				return elf_strptr(elf, header.sh_link, d.d_un.d_val);
+	}
+	return NULL;
+}
+
+const char *where_object(struct where *w, uint64_t pc)
+{
+	Dwfl_Module *module = w && w->dwfl ? dwfl_addrmodule(w->dwfl, pc) : NULL;
+	GElf_Addr bias;
+	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
+	const char *name = elf ? soname(elf) : NULL;
+
+	return name ? name : "";
+}
+
 /* ---- the stack of a thread that stopped ---------------------------------------------------------- */
 
 #define FRAMES_SHOWN 12
@@ -352,13 +379,13 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 static bool read_stack(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
 {
 	const struct where *w = arg;
-	const struct control *c = w->stopped;
-	uint64_t at = addr - c->where_stack_at;
+	const struct place *p = w->stopped;
+	uint64_t at = addr - p->stack_at;
 
 	(void)dwfl;
-	if (addr < c->where_stack_at || at + sizeof *result > c->where_stack_len || at > sizeof c->where_stack - 8)
+	if (addr < p->stack_at || at + sizeof *result > p->stack_len || at > sizeof p->stack - 8)
 		return false;
-	memcpy(result, c->where_stack + at, sizeof *result);
+	memcpy(result, p->stack + at, sizeof *result);
 	return true;
 }
 
@@ -366,8 +393,8 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
 	const struct where *w = arg;
 
-	dwfl_thread_state_register_pc(thread, w->stopped->where_pc);
-	return dwfl_thread_state_registers(thread, 0, WHERE_REGISTERS, w->stopped->where_registers);
+	dwfl_thread_state_register_pc(thread, w->stopped->pc);
+	return dwfl_thread_state_registers(thread, 0, WHERE_REGISTERS, w->stopped->registers);
 }
 
 struct frames {
@@ -392,7 +419,7 @@ static int show_frame(Dwfl_Frame *frame, void *arg)
 	return ++f->shown < FRAMES_SHOWN ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-void where_frames(struct where *w, const struct control *control, void (*show)(const char *text))
+void where_frames(struct where *w, const struct place *place, void (*show)(const char *text))
 {
 	static const Dwfl_Thread_Callbacks callbacks = {
 		.next_thread = next_thread,
@@ -404,9 +431,9 @@ void where_frames(struct where *w, const struct control *control, void (*show)(c
 
 	if (!w || !w->dwfl)
 		return;
-	w->stopped = control;
+	w->stopped = place;
 	if (dwfl_attach_state(w->dwfl, NULL, 1, &callbacks, w))
 		dwfl_getthread_frames(w->dwfl, 1, show_frame, &f);
-	if (!f.shown && where_describe(w, control->where_pc, text, sizeof text))
+	if (!f.shown && where_describe(w, place->pc, text, sizeof text))
 		show(text);
 }

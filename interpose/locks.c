@@ -19,38 +19,26 @@ static int rw_lock(pthread_rwlock_t *lock, int how, clockid_t clock, const struc
 	return (int)CALL(rwlock_lock, lock, how, clock, until);
 }
 
-EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
-{
-	return rw_lock(lock, RW_READ, 0, 0);
-}
-EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
-{
-	return rw_lock(lock, RW_READ | RW_TRY, 0, 0);
-}
-EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
-{
-	return rw_lock(lock, RW_READ, CLOCK_REALTIME, until);
-}
-EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
-{
-	return rw_lock(lock, RW_READ, clock, until);
-}
-EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
-{
-	return rw_lock(lock, RW_WRITE, 0, 0);
-}
-EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
-{
-	return rw_lock(lock, RW_WRITE | RW_TRY, 0, 0);
-}
-EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
-{
-	return rw_lock(lock, RW_WRITE, CLOCK_REALTIME, until);
-}
-EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
-{
-	return rw_lock(lock, RW_WRITE, clock, until);
-}
+#define RW_LOCKS(kind, how)                                                                               \
+	EXPORT int pthread_rwlock_##kind##lock(pthread_rwlock_t *lock)                                    \
+	{                                                                                                 \
+		return rw_lock(lock, how, 0, 0);                                                          \
+	}                                                                                                 \
+	EXPORT int pthread_rwlock_try##kind##lock(pthread_rwlock_t *lock)                                 \
+	{                                                                                                 \
+		return rw_lock(lock, how | RW_TRY, 0, 0);                                                 \
+	}                                                                                                 \
+	EXPORT int pthread_rwlock_timed##kind##lock(pthread_rwlock_t *lock, const struct timespec *until) \
+	{                                                                                                 \
+		return rw_lock(lock, how, CLOCK_REALTIME, until);                                         \
+	}                                                                                                 \
+	EXPORT int pthread_rwlock_clock##kind##lock(pthread_rwlock_t *lock, clockid_t clock,              \
+						    const struct timespec *until)                         \
+	{                                                                                                 \
+		return rw_lock(lock, how, clock, until);                                                  \
+	}
+RW_LOCKS(rd, RW_READ)
+RW_LOCKS(wr, RW_WRITE)
 
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {

@@ -117,13 +117,32 @@ static inline void quick_op(struct front *f, struct mutex *m, uint32_t owner, ui
 	m->users += users;
 }
 
+/*
+ * Replay: an op about which the log has nothing: nobody has to be waited for, and its outcome is 0. The same stores as in the
+ * runtime; `done` comes after them, and after it, in one order with what a waiter does, the look whether there is one.
+ */
+static inline int free_op(struct front *f, struct mutex *m, uint32_t lock, uint32_t owner, uint32_t users)
+{
+	quick_op(f, m, owner, users);
+	__atomic_store_n(&m->lock, lock, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
+		return JUMP(op_wake, 0, 0);
+	return 0;
+}
+
+static inline int is_free(const struct front *f, const struct mutex *m)
+{
+	return f->clock + 1 < f->free && is_quick(m);
+}
+
 static inline __attribute__((always_inline)) int quick_lock(struct mutex *m, enum mutex_how otherwise)
 {
 	struct front *f = self;
 	if (unlikely(!f))
 		return first_lock(m, otherwise);
 	if (unlikely(!f->quick || !is_quick(m)))
-		return JUMP(mutex_lock, m, otherwise);
+		return is_free(f, m) ? free_op(f, m, 1, f->tid, 1) : JUMP(mutex_lock, m, otherwise);
 	if (f->quick == FRONT_ALONE) {
 		if (unlikely(m->lock))
 			return JUMP(mutex_lock, m, otherwise);
@@ -156,7 +175,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	if (unlikely(!f))
 		return first_unlock(m);
 	if (unlikely(!f->quick || !is_quick(m) || m->owner != f->tid))
-		return JUMP(mutex_unlock, m, 0);
+		return is_free(f, m) ? free_op(f, m, 0, 0, -1u) : JUMP(mutex_unlock, m, 0);
 	quick_op(f, m, 0, -1u);
 	if (f->quick == FRONT_ALONE)
 		m->lock = 0;

@@ -53,7 +53,6 @@ static void *start(void *p)
 	struct start s __attribute__((cleanup(ended))) = *(struct start *)p;
 	free(p);
 	self_find();
-	CALL(thread_begins);
 	return s.routine(s.arg);
 }
 
@@ -264,6 +263,14 @@ EXPORT int pthread_cancel(pthread_t thread)
 	return 0; /* as libc's: also if it has ended */
 }
 
+/* Where a cancelled thread ends, and so an event: the signal comes here at the latest, also to a loop that does nothing else. */
+EXPORT void pthread_testcancel(void)
+{
+	self_get();
+	CALL(op_point);
+	REAL(pthread_testcancel)();
+}
+
 /* ---- keys: libc's table of them is one for all threads ----------------------------------------------- */
 
 EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
@@ -292,6 +299,4 @@ __attribute__((constructor)) static void find_early(void)
 	self_find();
 	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
 	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);
-	/* the first to be registered: called after the program's own before fork, and before them after it */
-	pthread_atfork(libc_before_fork, libc_after_fork, libc_after_fork);
 }

@@ -99,6 +99,17 @@ long elf_map(long fd, uint64_t at, struct elf_image *out)
 	return 0;
 }
 
+void elf_map_code(long fd, uint64_t from, uint64_t to)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph[HEADERS];
+	if (read_headers(fd, &eh, ph) < 0)
+		return;
+	for (int i = 0; i < eh.e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr == from && ph[i].p_filesz == to - from)
+			map_segment(fd, &ph[i], 0);
+}
+
 /* "#! interpreter argument": as the kernel splits it. */
 static long parse_script(const char *line, struct elf_script *s)
 {

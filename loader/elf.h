@@ -11,6 +11,8 @@ struct elf_image {
 };
 /* Maps the ELF file; position independent ones at `at`. Returns 0 or an error. */
 long elf_map(long fd, uint64_t at, struct elf_image *out);
+/* Maps the part of the file that lies at [from, to), if it has one of exactly that size, over what is there. */
+void elf_map_code(long fd, uint64_t from, uint64_t to);
 /* Copies the path of the program's interpreter; its length, 0 if it has none, or an error. */
 long elf_interpreter(long fd, char *path, size_t room);
 /* 0 if exec would accept this open file as a program, else the error it would give. Fills

@@ -73,43 +73,39 @@ static void map_control(const char *path)
 	replaying = c->mode == MODE_REPLAY;
 }
 
-/* No file mapping of the loader may be left, else the kernel refuses another exe link. */
-static void become_anonymous(uint64_t from, uint64_t to, int prot)
+/*
+ * No mapping of the loader's file may be left, else the kernel refuses another exe link. It goes by the name: beside the
+ * loader lies a second link to it, from which the same code is mapped. Where that is missing, exe_link_set will be false.
+ */
+static void leave_own_file(void)
 {
-	uint64_t n = ALIGN_UP(to - from, page_size);
+	TEXT(path, PATH_ROOM);
+	text_add(&path, "%s-mapped", control->loader);
+	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
+	if (fd < 0)
+		return;
+	/* replaces the pages that run this very call by equal ones */
+	elf_map_code(fd, MAP_LOADER_BASE, (uint64_t)image_text_end);
+	file_close(fd);
+	/* the data has changed since: it moves to memory without a file */
+	uint64_t n = ALIGN_UP(image_file_end, page_size) - (uint64_t)image_data;
 	long copy = SYS6(__NR_mmap, MAP_CLAIMS_BASE, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 			 -1, 0);
 	if (is_error(copy))
 		return;
-	memcpy((void *)copy, (void *)from, n);
-	SYS3(__NR_mprotect, copy, n, prot);
-	if (prot & PROT_EXEC)
-		flush_code((void *)copy, n);
-	/* replaces the pages that run this very call by equal ones */
-	SYS5(__NR_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, from);
+	memcpy((void *)copy, image_data, n);
+	SYS5(__NR_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, image_data);
 }
 
 /* Everything that is neither ours nor the program's: the kernel's stack, the vdso. */
 static void unmap_rest(void)
 {
-	static char maps[16384];
-	long fd = file_open("/proc/self/maps", O_RDONLY, 0);
-	if (fd < 0)
-		return; /* no /proc: it stays, out of the program's way */
-	size_t n = 0;
-	for (long r; n < sizeof maps - 1 && (r = SYS3(__NR_read, fd, maps + n, sizeof maps - 1 - n)) > 0;)
-		n += (size_t)r;
-	file_close(fd);
-	maps[n] = 0;
-	for (char *line = maps, *end; *line && (end = strchr(line, '\n')); line = end + 1) {
-		uint64_t at[2] = { 0, 0 };
-		char *p = line;
-		for (int i = 0; i < 2; i++, p++)
-			for (; *p != '-' && *p != ' '; p++)
-				at[i] = at[i] * 16 + (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
-		if (at[0] >= MAP_PROGRAM_END && !is_ours(at[0], at[1] - at[0]) && at[1] < 1ull << 56)
-			SYS2(__NR_munmap, at[0], at[1] - at[0]);
-	}
+	SYS2(__NR_munmap, MAP_PROGRAM_END, MAP_OURS_BASE - MAP_PROGRAM_END);
+	/* up to the end of user addresses, which differs */
+	for (unsigned bits = 52; bits >= 47; bits--)
+		if (!SYS2(__NR_munmap, MAP_OURS_END, (1ul << bits) - MAP_OURS_END) ||
+		    !SYS2(__NR_munmap, MAP_OURS_END, (1ul << bits) - page_size - MAP_OURS_END))
+			break;
 }
 
 static uint64_t aux(uint64_t type)
@@ -193,12 +189,9 @@ static long open_program(struct launch *l, const char **path)
 
 static void log_file(struct call *c, unsigned which, long fd)
 {
-	char key[64];
-	long size = saved_file_keep(fd, key);
-	if (size < 0)
-		cannot("cannot save the program in the trace: error %d", -size);
-	entry_room(c, sizeof key);
-	call_block(c, BLOCK_FILE, which, (uint64_t)size, (uint32_t)strlen(key) + 1, key);
+	long r = saved_file_log(c, which, fd);
+	if (r < 0)
+		cannot("cannot save the program in the trace: error %d", -r);
 }
 
 static void log_string(struct call *c, unsigned which, const char *s)
@@ -302,12 +295,9 @@ static void start_recording(struct launch *l)
 	process_id = (uint32_t)l->info.pid;
 	l->program_fd = open_program(l, &path);
 	l->interpreter_fd = open_interpreter(l);
-	TEXT(link, 64);
-	text_add(&link, "/proc/self/fd/%d", l->program_fd);
-	long n = SYS4(__NR_readlinkat, AT_FDCWD, TEXT_OF(link), program_path, sizeof program_path - 1);
-	program_path[n > 0 ? n : 0] = 0;
 	l->info.argc = l->strings.argc;
 	l->info.envc = l->strings.envc;
+	order_start();
 	log_open(thread_of(0), image_number);
 	log_start(l);
 	close_listed(descriptors);
@@ -342,7 +332,8 @@ static void take_start_block(struct launch *l, struct string_room *room, const s
 	if (b->kind == BLOCK_START && b->len == sizeof l->info) {
 		memcpy(&l->info, block_data(b), sizeof l->info);
 	} else if (b->kind == BLOCK_FILE) {
-		long fd = saved_file_open(block_data(b));
+		uint64_t size;
+		long fd = saved_file_open(b, &size);
 		*(b->arg == START_PROGRAM ? &l->program_fd : &l->interpreter_fd) = fd;
 	} else if (b->kind == BLOCK_STRING) {
 		const char *s = keep_string(room, b);
@@ -365,6 +356,7 @@ static void start_replaying(struct launch *l)
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	struct string_room room = { .at = (char *)STRINGS_BASE, .list = (void *)(STRINGS_BASE + STRINGS_ROOM / 2) };
+	order_start();
 	log_open(t, image_number);
 	const struct entry *e = log_peek(t);
 	if (!e)
@@ -420,6 +412,15 @@ static void repeat_runs(void)
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
+/* Where the kernel's link does not lead to the program, special_readlink() answers with its path. */
+static void find_program_path(long fd)
+{
+	TEXT(link, 64);
+	text_add(&link, "/proc/self/fd/%d", fd);
+	long n = SYS4(__NR_readlinkat, AT_FDCWD, TEXT_OF(link), program_path, sizeof program_path - 1);
+	program_path[n > 0 ? n : 0] = 0;
+}
+
 static void set_name(const char *path)
 {
 	const char *name = path;
@@ -456,6 +457,8 @@ static _Noreturn void launch(struct launch *l)
 	if (replaying)
 		SYS2(__NR_munmap, STRINGS_BASE, STRINGS_ROOM);
 	stack_tell_kernel(&program, l->program_fd);
+	if (!exe_link_set)
+		find_program_path(l->program_fd);
 	file_close(l->program_fd);
 	if (l->interpreter_fd >= 0)
 		file_close(l->interpreter_fd);
@@ -474,7 +477,9 @@ static _Noreturn void launch(struct launch *l)
 	}
 	struct thread *t = thread_of(0);
 	t->front->tid = process_id;
-	t->front->quick = !replaying && !control->chaos;
+	t->front->quick = !replaying && !control->chaos && !order_syncs();
+	if (order_syncs())
+		order_thread_begins(t);
 	t->front->chaos = control->chaos;
 	t->chaos = control->chaos * 0x9e3779b97f4a7c15ull + 1;
 	arch_thread_start(t);
@@ -484,21 +489,17 @@ static _Noreturn void launch(struct launch *l)
 	enter_program(interpreter.entry ? interpreter.entry : program.entry, sp, 0);
 }
 
-/* "IMAGE<BEFORE/THREADS": this process was image BEFORE, whose streams are now complete. */
-static void finish_streams(const char *before)
+/* This process was another image before, all of whose threads are gone; `number` is the ring of one of them. */
+static void end_image_before(uint64_t number)
 {
-	uint64_t image = parse_number(&before);
-	uint64_t threads = *before++ == '/' ? parse_number(&before) : 0;
-	for (uint64_t slot = 0; slot < threads; slot++) {
-		TEXT(path, PATH_ROOM);
-		text_add(&path, "%s/p%u/t%u.ring", control->trace, image, slot);
-		long fd = file_open(TEXT_OF(path), O_RDWR, 0);
-		if (fd < 0)
-			continue;
-		uint32_t done = 1;
-		SYS4(__NR_pwrite64, fd, &done, sizeof done, offsetof(struct ring_header, done));
-		file_close(fd);
-	}
+	TEXT(path, PATH_ROOM);
+	text_add(&path, "%s/%u.ring", control->trace, number);
+	long fd = file_open(TEXT_OF(path), O_RDWR, 0);
+	if (fd < 0)
+		return;
+	uint32_t done = RING_IMAGE_OVER;
+	SYS4(__NR_pwrite64, fd, &done, sizeof done, offsetof(struct ring_header, done));
+	file_close(fd);
 }
 
 static void on_our_stack(void *unused)
@@ -506,12 +507,13 @@ static void on_our_stack(void *unused)
 	static struct launch l;
 	(void)unused;
 	signals_early();
-	become_anonymous(MAP_LOADER_BASE, (uint64_t)image_text_end, PROT_READ | PROT_EXEC);
-	become_anonymous((uint64_t)image_data, (uint64_t)image_file_end, PROT_READ | PROT_WRITE);
+	leave_own_file();
 	const char *image = given.argv[2];
 	image_number = (uint32_t)parse_number(&image);
-	if (*image == '<')
-		finish_streams(image + 1);
+	if (*image == '<') { /* "IMAGE<RING" */
+		image++;
+		end_image_before(parse_number(&image));
+	}
 	l.interpreter_fd = -1;
 	if (replaying)
 		start_replaying(&l);

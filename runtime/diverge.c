@@ -15,6 +15,8 @@ static const char *const kind_names[] = {
 	[ENTRY_SYNC] = "outcome of a lock",
 	[ENTRY_LAST] = "end of the thread's operations",
 	[ENTRY_THREAD] = "begin of a thread",
+	[ENTRY_ORDER] = "order of accesses",
+	[ENTRY_VERIFY] = "hash of the values read",
 };
 
 static void add_call(struct text *out, unsigned nr, const uint64_t *args, unsigned nargs)
@@ -45,32 +47,37 @@ static void add_entry(struct text *out, const struct entry *e)
 static void registers_by_dwarf(const struct regs *r, uint64_t to[WHERE_REGISTERS])
 {
 #ifdef __x86_64__
-	const uint64_t order[WHERE_REGISTERS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->sp, r->r8,
-						  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->pc };
-	memcpy(to, order, sizeof order);
+	const uint64_t by_number[WHERE_REGISTERS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+						      r->rbp, r->sp,  r->r8,  r->r9,  r->r10, r->r11,
+						      r->r12, r->r13, r->r14, r->r15, r->pc };
+	memcpy(to, by_number, sizeof by_number);
 #else
 	memcpy(to, r->x, sizeof r->x);
 	to[31] = r->sp;
 #endif
 }
 
-/* Leaves for heddle, which can read symbols, where the thread is. Only who stops the tree gets to write here. */
-static void leave_place(const struct thread *t)
+bool place_first(void)
 {
 	uint32_t before = 0;
-	if (!__atomic_compare_exchange_n(&control->where_lock, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	control->where_image = image_number;
-	control->where_slot = t->slot;
-	control->where_event = t->log.events;
-	control->where_pc = t->regs.pc;
-	registers_by_dwarf(&t->regs, control->where_registers);
-	control->where_stack_at = t->regs.sp;
+	return __atomic_compare_exchange_n(&control->where_lock, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+struct place *place_leave(const struct thread *t)
+{
+	struct place *p = &control->where[control->where_count];
+	p->image = image_number;
+	p->slot = t->slot;
+	p->event = t->log.events;
+	p->pc = t->regs.pc;
+	registers_by_dwarf(&t->regs, p->registers);
+	p->stack_at = t->regs.sp;
 	uint64_t n = 0, piece = 256; /* up to the stack's end, wherever that is */
-	while (n + piece <= sizeof control->where_stack &&
-	       !user_copy(control->where_stack + n, (const void *)(t->regs.sp + n), piece))
+	while (n + piece <= sizeof p->stack && !user_copy(p->stack + n, (const void *)(t->regs.sp + n), piece))
 		n += piece;
-	control->where_stack_len = n;
+	p->stack_len = n;
+	control->where_count++;
+	return p;
 }
 
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)
@@ -90,12 +97,14 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 	if (!one_thread)
 		text_add(&message, "heddle: the program has threads: a data race, or a lock that is not pthread's "
 				   "(atomics, raw futexes), is\n"
-				   "heddle: the likely cause; an unmodified program does not show their order\n");
+				   "heddle: the likely cause; an unmodified program does not show their order: "
+				   "build it with heddle-cc\n");
 	text_add(&message,
 		 "heddle: was the program changed, or does it read something that is not recorded?\n"
 		 "heddle: see the events before with: heddle dump --image=%u %s\n",
 		 (unsigned long)image_number, control->trace);
-	leave_place(t);
+	if (place_first())
+		place_leave(t);
 	stop_tree(STOP_DIVERGED, TEXT_OF(message));
 }
 

@@ -20,12 +20,7 @@ static uint64_t stream_base(const struct thread *t)
 	return MAP_STREAMS_BASE + t->slot * MAP_STREAM_ROOM;
 }
 
-static void stream_path(struct text *path, const char *dir, uint32_t image, const struct thread *t, const char *ending)
-{
-	text_add(path, "%s/p%u", dir, (unsigned long)image);
-	if (ending)
-		text_add(path, "/t%u.%s", (unsigned long)t->slot, ending);
-}
+/* ---- a ring of our own -------------------------------------------------------- */
 
 static _Noreturn void no_ring(const char *path, long error)
 {
@@ -34,67 +29,132 @@ static _Noreturn void no_ring(const char *path, long error)
 	       path, -error);
 }
 
-static void create_ring(struct thread *t, uint32_t image)
+void log_wake_heddle(void)
 {
-	TEXT(dir, PATH_ROOM);
+	__atomic_fetch_add(&control->work, 1, __ATOMIC_RELEASE);
+	futex_wake(&control->work);
+}
+
+/* heddle was killed: nobody is left to tell. */
+static void end_without_heddle(void)
+{
+	if (SYS2(__NR_kill, control->heddle_pid, 0) != -ESRCH)
+		return;
+	SYS1(__NR_exit_group, 122);
+	__builtin_trap();
+}
+
+/* Its number, or -1. Acquire: with heddle's release, so that the file is there. */
+static long take_spare(void)
+{
+	for (unsigned i = 0; i < RING_SPARES; i++)
+		if (control->spare[i]) {
+			uint32_t number = __atomic_exchange_n(&control->spare[i], 0, __ATOMIC_ACQUIRE);
+			if (number)
+				return (long)number - 1;
+		}
+	return -1;
+}
+
+/* Takes a ring that heddle has made ready; heddle then makes another. */
+static uint32_t take_ring(void)
+{
+	long number = take_spare();
+	while (number < 0) {
+		__atomic_store_n(&control->ring_wanted, 1, __ATOMIC_SEQ_CST);
+		log_wake_heddle();
+		if ((number = take_spare()) >= 0)
+			break;
+		futex_wait(&control->ring_wanted, 1, 100);
+		end_without_heddle();
+		number = take_spare();
+	}
+	log_wake_heddle();
+	return (uint32_t)number;
+}
+
+static void map_ring(uint64_t base, uint32_t number)
+{
 	TEXT(path, PATH_ROOM);
-	stream_path(&dir, control->trace, image, t, 0);
-	stream_path(&path, control->trace, image, t, "ring");
-	long r = SYS3(__NR_mkdirat, AT_FDCWD, TEXT_OF(dir), 0700);
-	if (r < 0 && r != -EEXIST)
-		no_ring(TEXT_OF(dir), r);
-	long fd = file_open(TEXT_OF(path), O_RDWR | O_CREAT | O_EXCL, 0600);
+	text_add(&path, "%s/%u.ring", control->trace, (unsigned long)number);
+	long fd = file_open(TEXT_OF(path), O_RDWR, 0);
 	if (fd < 0)
 		no_ring(TEXT_OF(path), fd);
-	if ((r = SYS2(__NR_ftruncate, fd, RING_HEADER + RING_SIZE)) < 0)
-		no_ring(TEXT_OF(path), r);
-	uint64_t base = stream_base(t);
-	struct front before = t->front ? *t->front : (struct front){ 0 }; /* a forked thread's */
 	for (int copy = 0; copy < 2; copy++) {
 		uint64_t offset = copy ? RING_HEADER : 0;
-		r = SYS6(__NR_mmap, base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
-			 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, offset);
+		long r = SYS6(__NR_mmap, base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
+			      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, offset);
 		if (is_error(r))
 			no_ring(TEXT_OF(path), r);
 	}
 	file_close(fd);
 	/* or the first touch of each page would read ahead in a file that is all hole */
 	SYS3(__NR_madvise, base, 2 * RING_SIZE + RING_HEADER, MADV_RANDOM);
+}
+
+static void open_ring(struct thread *t, uint32_t image, struct front before)
+{
+	uint64_t base = stream_base(t);
+	uint32_t number = take_ring();
+	map_ring(base, number);
 	struct ring_header *ring = (void *)base;
-	*ring = (struct ring_header){
-		.version = TRACE_VERSION, .arch = TRACE_ARCH, .image = image, .slot = t->slot, .pid = process_id
-	};
+	ring->version = TRACE_VERSION;
+	ring->arch = TRACE_ARCH;
+	ring->image = image;
+	ring->slot = t->slot;
+	ring->pid = process_id;
 	_Static_assert(sizeof(struct front) <= sizeof ring->front, "there is room for it");
 	t->front = (struct front *)ring->front;
 	*t->front = before;
 	t->front->clock = fork_base;
+	t->self = (struct hook_self *)((uint8_t *)ring + RING_SELF_AT);
+	order_opened(t);
 	/* heddle looks at the ring once the magic is there */
 	__atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
-	t->log = (struct log){ .ring = ring, .data = (uint8_t *)base + RING_HEADER, .room_until = RING_SIZE };
+	t->log = (struct log){
+		.ring = ring, .number = number, .data = (uint8_t *)base + RING_HEADER, .room_until = RING_SIZE
+	};
+}
+
+/* ---- a recorded stream ---------------------------------------------------------- */
+
+static void stream_path(struct text *path, uint32_t image, const struct thread *t)
+{
+	text_add(path, "%s/p%u.t%u.raw", control->work_dir, (unsigned long)image, (unsigned long)t->slot);
+}
+
+/* n bytes of the unpacked stream, from a multiple of 65536 on. */
+static const uint8_t *map_stream(struct thread *t, uint64_t at, uint64_t from, uint64_t n)
+{
+	TEXT(path, PATH_ROOM);
+	stream_path(&path, image_number, t);
+	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
+	if (fd < 0)
+		cannot("cannot read the unpacked stream %s: error %d", TEXT_OF(path), -fd);
+	long r = SYS6(__NR_mmap, at, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, from);
+	if (is_error(r))
+		cannot("cannot map %s: error %d", TEXT_OF(path), -r);
+	file_close(fd);
+	return (const uint8_t *)r;
 }
 
 static void map_window(struct thread *t, uint64_t from)
 {
-	TEXT(path, PATH_ROOM);
-	stream_path(&path, control->work_dir, image_number, t, "raw");
-	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
-	if (fd < 0)
-		cannot("cannot read the unpacked stream %s: error %d", TEXT_OF(path), -fd);
 	uint64_t start = ALIGN_DOWN(from, 65536);
 	uint64_t n = MIN(REPLAY_WINDOW, t->log.size - start);
-	long r = SYS6(__NR_mmap, stream_base(t) + RING_HEADER, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, start);
-	if (is_error(r))
-		cannot("cannot map %s: error %d", TEXT_OF(path), -r);
-	file_close(fd);
-	t->log.data = (uint8_t *)r;
+	t->log.data = (uint8_t *)map_stream(t, stream_base(t) + RING_HEADER, start, n);
 	t->log.window = start;
 }
 
+const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n)
+{
+	return map_stream(t, stream_base(t) + MAP_STREAM_ROOM / 2, from, n);
+}
+
 /* Where it was while recording, in the ring's header: libheddle.so keeps its address in the program's memory. */
-static void place_front(struct thread *t)
+static void place_front(struct thread *t, struct front before)
 {
 	struct ring_header *ring = (struct ring_header *)stream_base(t);
-	struct front before = t->front ? *t->front : (struct front){ 0 };
 	long r = SYS6(__NR_mmap, ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		      0);
 	if (is_error(r))
@@ -102,39 +162,78 @@ static void place_front(struct thread *t)
 	t->front = (struct front *)ring->front;
 	*t->front = before;
 	t->front->clock = t->front->done = fork_base;
+	t->front->free = t->front->waited = 0;
+	t->self = (struct hook_self *)((uint8_t *)ring + RING_SELF_AT);
+	order_opened(t);
 }
 
-static void open_stream(struct thread *t, uint32_t image)
+static void open_stream(struct thread *t, uint32_t image, struct front before)
 {
 	TEXT(path, PATH_ROOM);
-	stream_path(&path, control->work_dir, image, t, "raw");
+	stream_path(&path, image, t);
 	t->log = (struct log){ .size = 0 };
-	place_front(t);
-	t->op_limit = 0;
+	place_front(t, before);
+	t->op_limit = t->event_limit = 0;
 	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
 	if (fd < 0)
 		return; /* killed before its first event: an empty stream */
 	long end = SYS3(__NR_lseek, fd, 0, 2 /* SEEK_END */);
 	t->log.size = end > 0 ? (uint64_t)end : 0;
-	struct entry last = { 0 };
+	struct {
+		struct entry e;
+		uint64_t events;
+	} last = { 0 };
 	if (end >= (long)sizeof last)
 		file_read(fd, &last, sizeof last, t->log.size - sizeof last);
 	file_close(fd);
-	/* not an event: how many ops the thread had finished */
-	if (last.kind == ENTRY_LAST && last.size == sizeof last) {
-		t->op_limit = (uint64_t)last.result;
+	/* not an event: how many ops and accesses the thread had finished */
+	if (last.e.kind == ENTRY_LAST && last.e.size == sizeof last) {
+		t->op_limit = (uint64_t)last.e.result;
+		t->event_limit = last.events;
 		t->log.size -= sizeof last;
 	}
 	if (t->log.size)
 		map_window(t, 0);
+	order_log_open(t);
 }
 
 void log_open(struct thread *t, uint32_t image)
 {
+	struct front before = t->front ? *t->front : (struct front){ 0 };
 	if (replaying)
-		open_stream(t, image);
+		open_stream(t, image, before);
 	else
-		create_ring(t, image);
+		open_ring(t, image, before);
+}
+
+/* ---- fork -------------------------------------------------------------------------- */
+
+/* The child finds its thread's `front` in the parent's ring, until it has copied it into its own. Of other threads'
+   rings nobody knows when it stops looking: those are never used again. */
+static void count_fork(struct thread *t, uint32_t change)
+{
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot) == t || (!one_thread && thread_of(slot)->log.ring))
+			__atomic_fetch_add(&thread_of(slot)->log.ring->forks, change, __ATOMIC_RELEASE);
+}
+
+void log_before_fork(struct thread *t)
+{
+	count_fork(t, 1);
+}
+
+void log_fork_failed(struct thread *t)
+{
+	count_fork(t, ~0u);
+}
+
+void log_forked(struct thread *t, uint32_t image)
+{
+	struct ring_header *parents = t->log.ring;
+	struct front before = *t->front;
+	/* release: the copy is made before. From here on the mapping may be another's ring, and it is replaced at once. */
+	__atomic_fetch_sub(&parents->forks, 1, __ATOMIC_RELEASE);
+	open_ring(t, image, before);
 }
 
 /* ---- recording --------------------------------------------------------------- */
@@ -145,50 +244,40 @@ static void wait_for_room(struct thread *t, size_t n)
 	struct ring_header *ring = t->log.ring;
 	while (t->log.head + n - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > RING_SIZE) {
 		__atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
-		__atomic_fetch_add(&control->work, 1, __ATOMIC_RELEASE);
-		futex_wake(&control->work);
+		log_wake_heddle();
 		if (t->log.head + n - __atomic_load_n(&ring->tail, __ATOMIC_SEQ_CST) > RING_SIZE)
 			futex_wait(&ring->waiting, 1, 100);
-		if (SYS2(__NR_kill, control->heddle_pid, 0) == -ESRCH) {
-			SYS1(__NR_exit_group, 122); /* heddle was killed: nobody is left to tell */
-			__builtin_trap();
-		}
+		end_without_heddle();
 	}
 }
 
-static void look_for_room(struct thread *t, size_t n)
+void log_look_for_room(struct thread *t, size_t n)
 {
 	wait_for_room(t, n);
 	t->log.room_until = __atomic_load_n(&t->log.ring->tail, __ATOMIC_ACQUIRE) + RING_SIZE;
 }
 
-void *log_reserve(struct thread *t, size_t n)
+void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now)
 {
-	/* tail only grows, so the old value errs on the safe side */
-	if (unlikely(t->log.head + n > t->log.room_until))
-		look_for_room(t, n);
-	return t->log.data + t->log.head % RING_SIZE;
+	memmove(place + 2, place, (size_t)(end - (uint8_t *)place));
+	place[0] = ticket;
+	place[1] = now;
 }
 
-void log_commit(struct thread *t, size_t n)
+void log_leave(struct thread *t)
 {
-	struct ring_header *ring = t->log.ring;
-	uint64_t before = t->log.head;
-	t->log.head += n;
-	t->log.events++;
-	ring->events = t->log.events;
-	__atomic_store_n(&ring->head, t->log.head, __ATOMIC_RELEASE);
-	/* wake heddle each time another quarter is full */
-	if (unlikely((before ^ t->log.head) & (RING_SIZE / 4))) {
-		__atomic_fetch_add(&control->work, 1, __ATOMIC_RELEASE);
-		futex_wake(&control->work);
-	}
+	if (replaying)
+		return;
+	/* a handler that runs from here on must find nothing to log */
+	static const uint64_t all = ~0ull;
+	SYS4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, 0, 8);
+	__atomic_store_n(&t->log.ring->done, one_thread ? RING_LEFT : RING_DONE, __ATOMIC_RELEASE);
 }
 
 void log_done(struct thread *t)
 {
 	if (!replaying && t->log.ring)
-		__atomic_store_n(&t->log.ring->done, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&t->log.ring->done, RING_DONE, __ATOMIC_RELEASE);
 }
 
 void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned flags, int64_t result,
@@ -216,11 +305,16 @@ void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned fl
 const struct entry *log_peek(struct thread *t)
 {
 	struct log *log = &t->log;
-	if (log->head >= log->size)
-		return 0;
-	if (unlikely(log->head - log->window + ENTRY_MAX > REPLAY_WINDOW))
-		map_window(t, log->head);
-	return (const struct entry *)(log->data + (log->head - log->window));
+	while (log->head < log->size) {
+		if (unlikely(log->head - log->window + ENTRY_MAX > REPLAY_WINDOW))
+			map_window(t, log->head);
+		const struct entry *e = (const struct entry *)(log->data + (log->head - log->window));
+		if (likely(e->kind != ENTRY_ORDER))
+			return e;
+		log->head += e->size; /* the order log has a window of its own */
+		log->events++;
+	}
+	return 0;
 }
 
 void log_take(struct thread *t)
@@ -229,6 +323,8 @@ void log_take(struct thread *t)
 	ASSERT(e);
 	t->log.head += e->size;
 	t->log.events++;
+	t->front->free = 0; /* the next op looks at what comes now */
+	order_set_until(t);
 }
 
 const struct block *entry_find(const struct entry *e, enum block_kind kind, int arg)

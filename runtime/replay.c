@@ -53,6 +53,8 @@ static void add_thread(struct text *out, const struct thread *t)
 			 (unsigned long)STAMP_SLOT(t->waits_for));
 	if (t->waits_ticket)
 		text_add(out, ", waits for tickets below %u", t->waits_ticket);
+	if (t->waits_futex)
+		text_add(out, ", in a futex call of the program's own");
 	text_add(out, t->state == THREAD_PARKED ? ", at its end" : t->state == THREAD_ENDED ? ", ended" : "");
 	text_add(out, "\n");
 }
@@ -73,6 +75,7 @@ _Noreturn void replay_stuck(struct thread *t)
 _Noreturn void replay_all_ended(struct thread *t)
 {
 	(void)t;
+	deadlock_leave();
 	if (image_number != control->root_image)
 		for (;;)
 			SYS1(__NR_exit_group, 0);

@@ -8,8 +8,8 @@
  */
 #include "runtime/runtime.h"
 
-static uint64_t progress;
-static uint32_t watched; /* somebody watches: wait_asleep() */
+static uint64_t progress; /* without ops: each thread counts its own, one counter for all would cost more than an op */
+static uint32_t watched;  /* somebody watches: wait_asleep() */
 
 void wait_progress(void)
 {
@@ -71,10 +71,24 @@ static bool is_idle(const struct thread *t, uint64_t base)
 	uint64_t stamp = __atomic_load_n(&t->waits_for, __ATOMIC_ACQUIRE);
 	if (ticket)
 		return ticket > base;
+	if (order_is_waiting(t))
+		return true;
 	if (!stamp || STAMP_SLOT(stamp) >= thread_highest())
 		return stamp;
 	const struct front *source = thread_of(STAMP_SLOT(stamp))->front;
 	return !source || __atomic_load_n(&source->done, __ATOMIC_SEQ_CST) < STAMP_CLOCK(stamp);
+}
+
+/* All that was done so far. Each of these counters only grows, so two sums that are the same mean that none of them has
+   moved between its first reading and its second. */
+static uint64_t all_progress(void)
+{
+	uint64_t sum = __atomic_load_n(&progress, __ATOMIC_SEQ_CST);
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
+		const struct front *front = __atomic_load_n(&thread_of(slot)->front, __ATOMIC_ACQUIRE);
+		sum += front ? __atomic_load_n(&front->done, __ATOMIC_SEQ_CST) : 0;
+	}
+	return sum;
 }
 
 bool wait_all_idle(uint64_t base)
@@ -82,13 +96,34 @@ bool wait_all_idle(uint64_t base)
 	/* Nothing may move while we look: else a thread seen waiting may have been let go by one seen later. And as long as
 	   things move it is not worth looking. */
 	static uint64_t last;
-	uint64_t before = __atomic_load_n(&progress, __ATOMIC_SEQ_CST);
+	uint64_t before = all_progress();
 	if (__atomic_exchange_n(&last, before, __ATOMIC_RELAXED) != before)
 		return false;
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (!is_idle(thread_of(slot), base))
 			return false;
-	return before == __atomic_load_n(&progress, __ATOMIC_SEQ_CST);
+	return before == all_progress();
+}
+
+#define STUCK_SECONDS 3
+
+/*
+ * A lock that is not pthread's may be held, at replay, by another thread than in the recording, which waits for one that
+ * wants the lock. Nobody can tell that from a thread that has been woken and does not run yet, so this takes its time.
+ */
+bool wait_stuck_in_futexes(uint64_t base)
+{
+	static uint64_t seen, since; /* of the one who watches; a second one only makes it last longer */
+	uint64_t now = all_progress(), time[2];
+	bool idle = now == seen;
+	SYS2(__NR_clock_gettime, 1 /* monotonic */, time);
+	for (uint32_t slot = 0; idle && slot < thread_highest(); slot++)
+		idle = is_idle(thread_of(slot), base) ||
+		       __atomic_load_n(&thread_of(slot)->waits_futex, __ATOMIC_RELAXED);
+	if (!idle)
+		since = time[0];
+	seen = now;
+	return idle && time[0] > since + STUCK_SECONDS;
 }
 
 /* In the child of a fork: who waited, and who was about to, is gone. */
@@ -100,5 +135,6 @@ void wait_forked(void)
 		t->waiters = 0;
 		t->waiters_lock = 0;
 		t->waits_for = t->waits_ticket = 0;
+		t->waits_futex = false;
 	}
 }

@@ -4,7 +4,7 @@
  * Glossary
  *   program   the code that is being recorded, with its libraries
  *   event     one entry of a thread's stream; events are numbered from 0
- *   image     what an exec or a fork starts: one folder p<N> of the trace
+ *   image     what an exec or a fork starts: the streams p<N> of the trace
  *   slot      a thread's small number within its image: one stream t<M>
  *   held      a signal that arrived and waits for the next event
  *
@@ -16,6 +16,7 @@
 #include "loader/arch/regs.h"
 #include "runtime/base/base.h"
 #include "runtime/memory/map.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sync/sync.h"
 #include "runtime/syscalls/describe.h"
 #include "trace/format.h"
@@ -45,6 +46,7 @@ struct held_signal {
 /* The part of a thread's stream that is at hand. */
 struct log {
 	struct ring_header *ring; /* record */
+	uint32_t number;	  /* record: the ring's */
 	uint8_t *data;		  /* record: the ring, mapped twice in a row; replay: the window */
 	uint64_t head;		  /* record: bytes written; replay: bytes read */
 	uint64_t events;	  /* entries written or read */
@@ -86,10 +88,26 @@ struct thread {
 	/* replay: see replay_wait.c */
 	uint64_t waits_for;	     /* the stamp it waits for, 0: none */
 	uint64_t waits_ticket;	     /* the tickets that must have begun, 0: does not wait for any */
+	bool waits_futex;	     /* in a futex call of the program's own, without a time limit */
 	struct thread *next_waiter;  /* in the list it is in */
 	struct thread *waiters;	     /* who waits for an op of this thread */
 	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
 	uint64_t chaos;		     /* state of its random numbers */
+	/* accesses: see runtime/order/ */
+	struct hook_self *self; /* in the ring's header */
+	struct order_thread order;
+	struct order_cursor order_cursor;
+	uint64_t hook_place;  /* twice the accesses, plus 1 at an access (not at a poll): where a handler may begin */
+	uint64_t event_limit; /* replay: twice the accesses that were finished in the recording */
+	uint64_t verify, verify_reads;	   /* hash of what was read, and how often */
+	bool order_begun, order_released;  /* released: between the two events of an op or a call */
+	bool (*waits_ready)(const void *); /* replay: in order_wait() */
+	const void *waits_arg;
+	const char *waits_why;
+	struct op_events op_events[OP_EVENTS];
+	uint64_t known_events[16]; /* STAMP(slot, event): finished before what this thread does now */
+	uint32_t known_events_next;
+	struct held_range *entered; /* between the hooks enter and leave */
 };
 
 enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_PARKED, THREAD_ENDED };
@@ -117,18 +135,47 @@ _Noreturn void stop_tree(enum stop_kind kind, const char *message);
 
 /* ---- log.c ------------------------------------------------------------------ */
 
-/* Starts the stream of `slot` of image `image`: creates the ring, or maps the recorded stream. */
+/* Starts the stream of `slot` of image `image`: takes a ring, or maps the recorded stream. */
 void log_open(struct thread *t, uint32_t image);
 /* Room for an entry of at most n bytes (n <= ENTRY_MAX). May wait for heddle to pack. */
-void *log_reserve(struct thread *t, size_t n);
+void log_look_for_room(struct thread *t, size_t n);
+static inline void *log_reserve(struct thread *t, size_t n)
+{
+	/* tail only grows, so the old value errs on the safe side */
+	if (unlikely(t->log.head + n > t->log.room_until))
+		log_look_for_room(t, n);
+	return t->log.data + t->log.head % RING_SIZE;
+}
 /* Makes the n bytes at log_reserve()'s place the next entry. */
-void log_commit(struct thread *t, size_t n);
+void log_wake_heddle(void);
+static inline void log_commit(struct thread *t, size_t n)
+{
+	struct ring_header *ring = t->log.ring;
+	uint64_t before = t->log.head, after = before + n;
+	t->log.head = after;
+	ring->events = ++t->log.events;
+	/* release: the entry is whole before it counts */
+	__atomic_store_n(&ring->head, after, __ATOMIC_RELEASE);
+	/* wake heddle each time another quarter is full */
+	if (unlikely((before ^ after) & (RING_SIZE / 4)))
+		log_wake_heddle();
+}
+/* Puts two numbers between the arguments of an entry and its blocks; what is there, up to `end`, moves up. */
+void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now);
 /* The next entry, which stays the next; 0 at the end of the stream. */
 const struct entry *log_peek(struct thread *t);
 /* Takes the entry that log_peek() gave. */
 void log_take(struct thread *t);
+/* Replay: maps n bytes of the stream from position `from` (a multiple of 65536) in the second window. */
+const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n);
 /* The thread will write no more. */
 void log_done(struct thread *t);
+/* The process ends: the same, with all signals blocked for ever. */
+void log_leave(struct thread *t);
+/* Record: before a fork; if it failed; in the child, instead of log_open(). */
+void log_before_fork(struct thread *t);
+void log_fork_failed(struct thread *t);
+void log_forked(struct thread *t, uint32_t image);
 
 /* An entry without arguments, with at most one block. */
 void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned flags, int64_t result,
@@ -163,7 +210,7 @@ static inline const void *block_data(const struct block *b)
 /* The first block of that kind (and argument, if arg >= 0), or 0. */
 const struct block *entry_find(const struct entry *e, enum block_kind kind, int arg);
 
-/* ---- syscalls/capture.c ------------------------------------------------------ */
+/* ---- syscalls/dispatch.c ------------------------------------------------------ */
 
 /* One system call on its way through the runtime. */
 struct call {
@@ -187,10 +234,14 @@ struct call {
 /* Called from entry.S: the program has made a system call; its registers are in t->regs. */
 void dispatch(struct thread *t);
 
-/* The quick way of call_run() when recording: see capture.c. */
-bool record_is_quick(const struct sys_row *row, unsigned nr);
-long record_quick(struct thread *t, const struct sys_row *row, unsigned nr);
-#define RECORD_SLOWLY (-513) /* not this call: take the general way */
+/* ---- syscalls/quick.c: call_run() when recording, for most calls ---------------- */
+
+/* The result; GATE_HELD, with nothing logged, if a held signal came first; or RECORD_SLOWLY: not this call. */
+long record_quick(struct thread *t, unsigned nr);
+#define RECORD_SLOWLY (-513)
+
+/* ---- syscalls/capture.c: all others ----------------------------------------------- */
+
 /* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
 void call_run(struct call *c);
 
@@ -230,6 +281,13 @@ void replay_show(uint64_t place, unsigned which, const void *p, size_t n);
 /* Replay left the recording: tells what was recorded, what happens now, and ends with 123. */
 _Noreturn void diverged_call(struct call *c, const struct entry *recorded, const char *why);
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now);
+/* Is this the first of the tree that has places to tell? Then it may leave them, for heddle, which can read symbols. */
+bool place_first(void);
+/* Where the thread is: the next of the places. */
+struct place *place_leave(const struct thread *t);
+
+/* ---- deadlock.c: what is told if the recording ended in one ----------------------- */
+void deadlock_leave(void);
 
 /* ---- signals.c ------------------------------------------------------------------ */
 
@@ -247,6 +305,8 @@ static inline void signals_deliver(struct thread *t, bool before)
 		signals_deliver_now(t, before);
 }
 void signals_update_held(struct thread *t);
+/* The same in a hook, before its access. */
+void signals_deliver_at_hook(struct thread *t);
 /* What the kernel may block when the program wants `mask`. */
 uint64_t signals_kernel_mask(uint64_t mask);
 _Noreturn void die_by_signal(int sig);
@@ -290,6 +350,7 @@ _Noreturn void thread_park(struct thread *t);
 void thread_wait_for_others(struct thread *t);
 void thread_fill_entries(void); /* the table for libheddle.so */
 uint32_t thread_highest(void);	/* slots ever used */
+struct thread *thread_of_pthread(uint64_t pthread);
 bool thread_is_last(void);
 extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
@@ -298,8 +359,11 @@ void chaos_perturb(struct thread *t);
 
 /* ---- syscalls/tickets.c: the order of system calls among threads -------------------- */
 
-/* Record: on entry of a call. */
-uint64_t ticket_take(void);
+/* Record: on entry of a call. Relaxed: the value alone matters. Nobody else counts in a process of one thread. */
+static inline uint64_t ticket_take(void)
+{
+	return likely(one_thread) ? tickets++ : __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
+}
 /* Replay: the call with this ticket begins; at its end all tickets below `now` must have begun. */
 void ticket_enter(uint64_t ticket);
 void ticket_leave(struct thread *t, uint64_t now);
@@ -320,10 +384,12 @@ void wait_wake(struct thread *t);
 void wait_a_little(unsigned *round);
 /* Does every thread stand still? Then the lowest ticket is one that nobody will use. */
 bool wait_all_idle(uint64_t base);
+/* The same for seconds, where those in futex calls of the program's own count, too? */
+bool wait_stuck_in_futexes(uint64_t base);
 /* In the child of a fork. */
 void wait_forked(void);
 void stamps_forked(void);
-/* Something has moved: an op or a call was done. */
+/* Something other than an op was done: ops are counted by their threads. */
 void wait_progress(void);
 
 /* ---- space.c: the address space is one object that threads use in turn ------------- */
@@ -337,9 +403,11 @@ void space_forked(void);
 uint64_t mmap_place(uint64_t n);
 /* Does [addr, addr+n) touch what is ours? */
 bool is_ours(uint64_t addr, uint64_t n);
-/* Keeps the contents of an open file in the trace; returns its size and writes the key. */
-long saved_file_keep(long fd, char key[64]);
-long saved_file_open(const char *key);
+/* Adds a block with the contents of an open file, or with the name under which they are kept. 0, or an error. */
+long saved_file_log(struct call *c, unsigned arg, long fd);
+/* Opens what such a block stands for, and tells its size. */
+long saved_file_open(const struct block *b, uint64_t *size);
+
 /* ---- memory/shared_files.c: files mapped shared, and what writes to them do to that memory */
 
 #define SHARED_FILES 64

@@ -39,8 +39,11 @@
 #define SIGSYS_BIT    SIGNAL_BIT(SIGSYS)
 #define NEVER	      (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 #define fault_signals signals_of_faults
-#define SS_ONSTACK    1
-#define SS_DISABLE    2
+/* Faults come through in our own handlers, too: they copy from and to the program. */
+#define OUR_MASK   (~signals_of_faults)
+#define OUR_FLAGS  (SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_NODEFER)
+#define SS_ONSTACK 1
+#define SS_DISABLE 2
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
 #endif
@@ -80,8 +83,8 @@ void signals_install(struct process *p, int sig)
 	const struct kernel_action *wish = &p->actions[sig];
 	struct kernel_action ours = { .handler = (uint64_t)on_signal,
 				      .restorer = (uint64_t)gate_restorer,
-				      .mask = ~0ull,
-				      .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
+				      .mask = OUR_MASK,
+				      .flags = OUR_FLAGS };
 	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP)
 		return;
 	bool handled = wish->handler > 1;
@@ -117,8 +120,8 @@ void signals_early(void)
 	SYS2(__NR_sigaltstack, &stack, 0);
 	set_kernel_action(SIGBUS, &(struct kernel_action){ .handler = (uint64_t)on_signal,
 							   .restorer = (uint64_t)gate_restorer,
-							   .mask = ~0ull,
-							   .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER });
+							   .mask = OUR_MASK,
+							   .flags = OUR_FLAGS });
 }
 
 void signals_start(const struct start_info *info)
@@ -126,8 +129,8 @@ void signals_start(const struct start_info *info)
 	struct thread *t = thread_here();
 	struct kernel_action sys = { .handler = (uint64_t)on_sigsys,
 				     .restorer = (uint64_t)gate_restorer,
-				     .mask = ~0ull,
-				     .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
+				     .mask = OUR_MASK,
+				     .flags = OUR_FLAGS };
 	set_kernel_action(SIGSYS, &sys);
 	t->mask = info->blocked & ~NEVER;
 	t->alt = (struct alt_stack){ .flags = SS_DISABLE };
@@ -225,7 +228,8 @@ void signals_update_held(struct thread *t)
 {
 	__atomic_store_n(&t->held, t->held_count && deliverable(t) >= 0, __ATOMIC_RELAXED);
 	/* the quick paths of libheddle.so do not look for held signals */
-	t->front->quick = !replaying && !control->chaos && !t->held;
+	t->front->quick = !replaying && !control->chaos && !t->held && !order_syncs();
+	order_set_until(t);
 }
 
 static void hold(struct thread *t, int sig, const siginfo_t *info, void *uc)
@@ -238,6 +242,7 @@ static void hold(struct thread *t, int sig, const siginfo_t *info, void *uc)
 	/* our handler ran, so the signal was not blocked where it came */
 	__atomic_store_n(&t->held, 1, __ATOMIC_RELAXED);
 	t->front->quick = 0;
+	order_set_until(t);
 	*context_mask(uc) = signals_kernel_mask(~0ull);
 	uint64_t pc = context_pc(uc);
 	if (pc >= (uint64_t)gate_window && pc <= (uint64_t)gate_svc)
@@ -281,6 +286,7 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 		t->mask |= SIGNAL_BIT(sig);
 	t->mask &= ~NEVER;
 	t->waiting = false;
+	t->order_released = false;
 	if (a->flags & SA_RESETHAND) {
 		t->process->actions[sig].handler = 0;
 		t->process->actions[sig].flags &= ~(uint64_t)SA_SIGINFO;
@@ -313,26 +319,28 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 {
 	struct {
 		struct entry e;
-		uint64_t args[3];
+		uint64_t args[5];
 		struct block b;
 		uint8_t info[128];
 	} *all = log_reserve(t, sizeof *all);
 	all->e = (struct entry){ .size = sizeof *all,
 				 .nr = (uint16_t)sig,
 				 .kind = ENTRY_SIGNAL,
-				 .flags = (uint8_t)(flags | 3),
+				 .flags = (uint8_t)(flags | 5),
 				 .result = us };
 	all->args[0] = t->front->clock;
 	all->args[1] = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0;
 	/* what sent the signal, and what made its handler, had begun */
 	all->args[2] = __atomic_load_n(&tickets, __ATOMIC_ACQUIRE);
+	all->args[3] = flags & SIGNAL_AT_HOOK ? t->hook_place : t->self->events;
+	all->args[4] = t->self->polls;
 	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
 	memcpy(all->info, info, sizeof all->info);
 	t->dropped_ticket = 0;
 	log_commit(t, sizeof *all);
 }
 
-static void record_deliver(struct thread *t, bool before)
+static void record_deliver(struct thread *t, unsigned flags)
 {
 	for (;;) {
 		/* keeps on_signal() out while the list is changed */
@@ -343,7 +351,6 @@ static void record_deliver(struct thread *t, bool before)
 		struct held_signal h;
 		take_held(t, i, &h);
 		const struct kernel_action *a = &t->process->actions[h.sig];
-		unsigned flags = before ? SIGNAL_BEFORE : 0;
 		if (a->handler > 1) {
 			log_signal(t, h.sig, flags, 0, h.info);
 			begin_handler(t, h.sig, h.info);
@@ -359,14 +366,18 @@ static void record_deliver(struct thread *t, bool before)
 	set_kernel_mask(t->mask);
 }
 
-static void replay_deliver(struct thread *t, bool before)
+static void replay_deliver(struct thread *t, unsigned flags)
 {
 	const struct entry *e = log_peek(t);
+	bool before = flags & SIGNAL_BEFORE;
 	if (!e || e->kind != ENTRY_SIGNAL)
 		return;
 	const uint64_t *args = (const uint64_t *)(e + 1);
 	if (args[0] != t->front->clock && !(e->flags & SIGNAL_INEXACT))
 		return; /* it comes after an op that is not yet done */
+	if ((e->flags ^ flags) & SIGNAL_AT_HOOK ||
+	    (flags & SIGNAL_AT_HOOK && (args[3] != t->hook_place || args[4] != t->self->polls)))
+		return; /* at a hook further on, or after the hooks */
 	if (e->flags & SIGNAL_INEXACT) {
 		if (!before) {
 			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */
@@ -376,6 +387,8 @@ static void replay_deliver(struct thread *t, bool before)
 	} else if (before != !!(e->flags & SIGNAL_BEFORE)) {
 		return;
 	}
+	if (order_syncs() && before && args[3] == t->self->events + 2)
+		order_released(t); /* it interrupted an op or a call in its middle */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
 	int sig = e->nr;
@@ -395,6 +408,7 @@ static void replay_deliver(struct thread *t, bool before)
 	log_take(t);
 	if (fatal) {
 		thread_wait_for_others(t);
+		deadlock_leave();
 		die_by_signal(sig);
 	}
 	begin_handler(t, sig, info);
@@ -402,13 +416,22 @@ static void replay_deliver(struct thread *t, bool before)
 
 void signals_deliver_now(struct thread *t, bool before)
 {
+	unsigned flags = before ? SIGNAL_BEFORE : 0;
 	if (replaying) {
-		replay_deliver(t, before);
+		replay_deliver(t, flags);
 		if (!before)
 			t->waiting = false;
 	} else {
-		record_deliver(t, before);
+		record_deliver(t, flags);
 	}
+}
+
+void signals_deliver_at_hook(struct thread *t)
+{
+	if (replaying)
+		replay_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
+	else
+		record_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
 }
 
 /* ---- faults --------------------------------------------------------------------------------- */
@@ -445,6 +468,7 @@ static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	struct kernel_action a = t->process->actions[sig];
 	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
 	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
+	order_fault(t);
 	if (replaying)
 		check_fault(t, sig, addr, pc);
 	else
@@ -529,6 +553,8 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	}
 	if (pc >= (uint64_t)user_begin && pc < (uint64_t)user_end)
 		context_set_pc(uc, (uint64_t)user_fault);
+	else if (pc >= (uint64_t)user_vectors_begin && pc < (uint64_t)user_vectors_end)
+		context_set_pc(uc, (uint64_t)user_vectors_fault);
 	else if (in_runtime(pc) && !patch_is_stub(pc))
 		own_fault(sig, info, pc);
 	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&

@@ -151,6 +151,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->end_stamp = 0;
 	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
 	memset(t->known, 0, sizeof t->known);
+	memset(t->known_events, 0, sizeof t->known_events);
 	REGS_RESULT(&t->regs) = 0;
 	t->regs.pc += SYSCALL_SIZE;
 	if (c->args[1]) {
@@ -162,7 +163,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->front->slot = slot;
 	__atomic_store_n(&t->front->tid, 0, __ATOMIC_RELAXED); /* of the one before; the thread itself knows its own */
 	t->front->chaos = control->chaos;
-	t->front->quick = !replaying && !control->chaos;
+	t->front->quick = !replaying && !control->chaos && !order_syncs();
 	thread_remember_tls(t);
 	heap_thread_started(t);
 	ENTRIES->threads_seen++; /* creators take turns: pthread_create() is a section */
@@ -190,6 +191,8 @@ _Noreturn void thread_child(struct thread *t)
 		log_commit(t, size);
 	}
 	signals_thread_start(t);
+	if (order_syncs())
+		order_thread_begins(t);
 	resume_program(t);
 }
 
@@ -202,6 +205,8 @@ static void record_clone(struct call *c)
 	c->t->reserved = 0;
 	bool first = one_thread;
 	one_thread = false;
+	if (order_syncs())
+		order_create(c->t, thread_of(slot));
 	call_begin(c);
 	struct thread *t = new_thread(c, slot);
 	t->claimed = on_our_stack; /* libc keeps what it knows of the thread there */
@@ -240,6 +245,8 @@ static void replay_clone(struct call *c)
 		return;
 	}
 	wait_for_slot(slot);
+	if (order_syncs())
+		order_create(c->t, thread_prepare(slot));
 	struct thread *t = new_thread(c, slot);
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
 	uint64_t args[6];
@@ -297,14 +304,8 @@ long sync_thread_cancel_reserve(struct thread *t, uint64_t a, uint64_t b, uint64
 	return 0;
 }
 
-long sync_thread_begins(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)t, (void)a, (void)b, (void)c, (void)d;
-	return 0;
-}
-
 /* The slot of a pthread_t: stacks of ours say it by their address, others by their TLS. */
-static struct thread *thread_of_pthread(uint64_t pthread)
+struct thread *thread_of_pthread(uint64_t pthread)
 {
 	if (pthread >= MAP_STACKS_BASE && pthread < MAP_STACKS_END)
 		return thread_of((uint32_t)((pthread - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM));
@@ -371,6 +372,7 @@ void thread_exit(struct call *c)
 	uint64_t op = op_begin(t);
 	t->end_stamp = STAMP(t->slot, op);
 	op_end(t);
+	order_thread_ends(t);
 	if (replaying) {
 		call_replay(c);
 	} else {
@@ -412,14 +414,17 @@ void thread_forked(struct thread *t)
 	parked = 0;
 	one_thread = true;
 	ENTRIES->threads_seen = 0;
-	sections_forked(t);
+	if (memory_torn) { /* else nobody was ever there who could have been in the middle of something */
+		sections_forked(t);
+		ticket_forked();
+		sleepers_forked(t);
+		stamps_forked();
+	}
 	space_forked();
-	ticket_forked();
 	heap_after_fork(t, true);
-	sleepers_forked(t);
 	slots_lock = prepare_lock = 0;
 	wait_forked();
-	stamps_forked();
+	order_forked(t);
 	t->real_tid = (uint32_t)SYS0(__NR_gettid);
 	for (uint32_t slot = 0; slot < highest; slot++)
 		if (thread_of(slot) != t)
@@ -467,6 +472,7 @@ void thread_fill_entries(void)
 
 _Noreturn void thread_park(struct thread *t)
 {
+	order_parks(t);
 	__atomic_store_n(&t->state, THREAD_PARKED, __ATOMIC_RELEASE);
 	wait_progress();
 	uint32_t n = __atomic_add_fetch(&parked, 1, __ATOMIC_ACQ_REL);

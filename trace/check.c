@@ -37,6 +37,15 @@ static const char *blocks_flaw(const struct entry *e, uint32_t at)
 	return NULL;
 }
 
+static const char *order_flaw(const struct entry *e, uint32_t at)
+{
+	if (e->flags != 1)
+		return "a piece of an order log without its position";
+	return e->result < 0 || ((uint64_t)e->result + 7) / 8 * 8 != e->size - at ?
+		       "a piece of an order log of another size" :
+		       NULL;
+}
+
 static const char *kind_flaw(const struct entry *e, const struct trace_state *state)
 {
 	bool signal = e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT;
@@ -47,7 +56,8 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 		return "no such signal";
 	if (!signal && e->flags & SIGNAL_FLAGS)
 		return "a signal's flags, but not a signal";
-	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_START && e->kind != ENTRY_MORE)
+	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SIGNAL && e->kind != ENTRY_SYSCALL &&
+	    e->kind != ENTRY_START && e->kind != ENTRY_MORE)
 		return "continued, but not a system call";
 	if ((e->kind == ENTRY_MORE) != state->continued)
 		return state->continued ? "the rest of the entry before is missing" : "it continues nothing";
@@ -74,9 +84,9 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 		return "a start without information";
 	const char *flaw = kind_flaw(e, state);
 	if (!flaw)
-		flaw = blocks_flaw(e, at);
+		flaw = e->kind == ENTRY_ORDER ? order_flaw(e, at) : blocks_flaw(e, at);
 	state->begun = true;
-	state->continued = e->flags & ENTRY_CONTINUED;
+	state->continued = e->kind != ENTRY_SIGNAL && e->flags & ENTRY_CONTINUED;
 	if (e->kind == ENTRY_VFORK)
 		state->vforks++;
 	else if (e->kind == ENTRY_VFORK_END && state->vforks)
@@ -97,7 +107,7 @@ static int check_names(const char *dir, const struct trace_list *found, const st
 		if (f && e && f->image == e->image && f->slot == e->slot)
 			continue;
 		bool missing = e && (!f || e->image < f->image || (e->image == f->image && e->slot < f->slot));
-		trace_path(path, dir, missing ? e->image : f->image, missing ? e->slot : f->slot, TRACE_LOG);
+		trace_path(path, dir, missing ? e->image : f->image, missing ? e->slot : f->slot);
 		return trace_damaged(problem, path, 0, missing ? "missing" : "not listed in meta.json");
 	}
 	for (size_t i = 0; i < found->nfiles || i < expected->nfiles; i++) {
@@ -131,14 +141,11 @@ static int check_file(const char *dir, const struct trace_file *expected, struct
 static int check_stream(const char *dir, const struct trace_stream *s, const char *raw_dir, trace_progress progress,
 			struct trace_problem *problem)
 {
-	char folder[PATH_ROOM + 64], path[PATH_ROOM + 128];
+	char path[PATH_ROOM + 64];
 
 	if (!raw_dir)
 		return trace_unpack(dir, s, NULL, progress, problem);
-	snprintf(folder, sizeof folder, "%s/p%u", raw_dir, s->image);
-	if (mkdir(folder, 0700) && errno != EEXIST)
-		return trace_failed(problem, folder, "make this directory");
-	snprintf(path, sizeof path, "%s/t%u.raw", folder, s->slot);
+	snprintf(path, sizeof path, "%s/p%u.t%u.raw", raw_dir, s->image, s->slot);
 	return trace_unpack(dir, s, path, progress, problem);
 }
 

@@ -5,9 +5,9 @@
  *
  *   meta.json       what was recorded, where, with which settings; see commands/meta.c
  *   files/KEY       contents of the files that the program mapped
- *   p<N>/           one folder per process image (a fork or an exec starts a new one)
- *     t<M>.log      the packed stream of thread slot M: what replay reads
- *     t<M>.ring     the same stream while it is being recorded; gone once packed
+ *   p<N>.t<M>.log   the packed stream of thread slot M of process image N (a fork or an exec starts a
+ *                   new image): what replay reads
+ *   <K>.ring        one stream while it is being recorded; gone once packed
  *   control         shared by all recorded processes while recording; gone afterwards
  *
  * A stream is one sequence of entries, numbered by its byte position from 0.
@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 2 /* raised with every change of anything in this file */
+#define TRACE_VERSION 3 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -57,7 +57,8 @@ enum entry_kind {
 	ENTRY_SIGNAL,	 /* the program's handler, or a fatal default action, began here;
 			      nr is the signal, result the number of microseconds since the
 			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo; arguments: this
-			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken */
+			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken,
+			      twice the hooked accesses done (plus 1 at an access, SIGNAL_AT_HOOK), polls passed */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
 			      result the faulting address, one argument: the pc */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
@@ -67,8 +68,12 @@ enum entry_kind {
 	ENTRY_COUNTER,	 /* the program read the cycle counter; result is its value, arg 0 the pc */
 	ENTRY_EDGE,	 /* arguments: op of this thread, stamp (slot << 48 | op) that came before it */
 	ENTRY_SYNC,	 /* an op with an outcome other than 0: result; argument: op of this thread */
-	ENTRY_LAST,	 /* put at the end by heddle: result is the number of ops that the thread had finished */
+	ENTRY_LAST,	 /* put at the end by heddle: result is the number of ops that the thread had finished;
+			      argument: twice the hooked accesses */
 	ENTRY_THREAD,	 /* a thread begins in this slot; result is its id, argument: its pthread_self or tls */
+	ENTRY_ORDER,  /* a piece of the thread's order log, written by the scheme in meta.json's "order": result bytes
+			      follow the argument, which is the piece's position in that log */
+	ENTRY_VERIFY, /* --verify: result is the hash of all values read at hooks; argument: twice the hooks done */
 	ENTRY_KINDS
 };
 
@@ -77,6 +82,7 @@ enum entry_kind {
 #define SIGNAL_BEFORE	  0x10	      /* ENTRY_SIGNAL: before the next call, which then runs (again) */
 #define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
+#define SIGNAL_AT_HOOK	  0x80	      /* ENTRY_SIGNAL: before the hooked access that its last argument counts to */
 #define ENTRY_CONTINUED	  0x80 /* ENTRY_SYSCALL, ENTRY_START, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
 
 /*
@@ -98,16 +104,17 @@ struct block {
 
 enum block_kind {
 	BLOCK_NONE = 0,
-	BLOCK_OUT,    /* the kernel wrote these bytes at addr */
-	BLOCK_STRING, /* the program passed this text (without the final 0) */
-	BLOCK_HASH,   /* the program passed len bytes; 8 bytes of data: their XXH64 */
-	BLOCK_CHILD,  /* addr: number of the image that a fork or an exec started; no data */
-	BLOCK_SHOWN,  /* addr: place of this write among all that reached the original
+	BLOCK_OUT,     /* the kernel wrote these bytes at addr */
+	BLOCK_STRING,  /* the program passed this text (without the final 0) */
+	BLOCK_HASH,    /* the program passed len bytes; 8 bytes of data: their XXH64 */
+	BLOCK_CHILD,   /* addr: number of the image that a fork or an exec started; no data */
+	BLOCK_SHOWN,   /* addr: place of this write among all that reached the original
 			 stdout (arg 1) or stderr (arg 2); no data */
-	BLOCK_FILE,   /* a saved file was mapped: data is its key (its name in files/);
+	BLOCK_FILE,    /* a saved file was mapped: data is its key (its name in files/);
 			 addr: how many bytes of it are there */
-	BLOCK_START,  /* struct start_info */
-	BLOCK_PATCH,  /* the program's write changed a file it has mapped: these bytes at addr */
+	BLOCK_START,   /* struct start_info */
+	BLOCK_PATCH,   /* the program's write changed a file it has mapped: these bytes at addr */
+	BLOCK_CONTENT, /* a small file was mapped: these are its bytes */
 	BLOCK_KINDS
 };
 
@@ -129,30 +136,52 @@ enum start_string { START_PATH = 1, START_CWD, START_PLATFORM, START_PRELOAD, ST
 /* BLOCK_FILE.arg in ENTRY_START */
 enum start_file { START_PROGRAM = 1, START_INTERPRETER };
 
-/* ---- the ring: t<M>.ring ------------------------------------------------- */
+/* ---- the ring: <K>.ring ------------------------------------------------- */
 
 #define RING_MAGIC  0x676e69722e646568ull /* "hed.ring" */
 #define RING_HEADER 65536		  /* the header's room: a multiple of any page size */
 #define RING_SIZE   (1u << 20)		  /* then the data; position p lies at RING_HEADER + p % RING_SIZE */
+#define RING_SPARES 16			  /* rings that wait for new threads, at most */
 #define ENTRY_MAX \
 	(RING_SIZE / 2) /* no entry is larger: bigger outputs are cut into pieces,
 					     in ENTRY_MORE entries */
 
+/* heddle makes the file; a thread takes it over (control.spare) and stores the magic last. */
 struct ring_header {
 	uint64_t magic;
 	uint32_t version, arch;
-	uint32_t image, slot; /* p<image>/t<slot> */
+	uint32_t image, slot; /* whose stream it is: p<image>.t<slot> */
 	uint64_t pid;
 	uint64_t head;	  /* bytes committed; the recorded thread stores it (release) after each entry */
 	uint64_t events;  /* entries committed; advances with head */
 	uint64_t tail;	  /* bytes that are safe in .log; only heddle stores it (release) */
 	uint32_t waiting; /* futex: 1 while the thread waits for room */
-	uint32_t done;	  /* the thread has ended; nothing more will be written */
-	uint32_t zero;
+	uint32_t done;	  /* enum ring_done: nothing more will be written */
+	uint32_t
+		forks; /* forked children that still look at `front` here, because they have no ring of their own yet */
 	uint64_t front[8]; /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished */
 };
+/* Further on in the header's room. */
+#define RING_SELF_AT \
+	1024 /* struct hook_self of compiler/hooks.h; its first number: twice the hooked accesses finished, plus
+			    1 inside one; its last: 1 + the last access that the runtime began */
+#define ORDER_ROOM_AT 4096
 
-/* ---- the packed stream: t<M>.log ----------------------------------------- */
+/* The newest part of the thread's order log: becomes an ENTRY_ORDER when it is full, or at the end. */
+struct order_room {
+	uint64_t base; /* bytes of the order log before it, all in ENTRY_ORDER entries */
+	uint32_t used, zero;
+	uint8_t data[8160];
+};
+
+enum ring_done {
+	RING_IN_USE = 0,
+	RING_DONE,	/* the thread writes no more, but may still look */
+	RING_LEFT,	/* nobody looks any more: the only thread of the process has ended */
+	RING_IMAGE_OVER /* nor does any other of its image: the process has become another program */
+};
+
+/* ---- the packed stream: p<N>.t<M>.log -------------------------------------- */
 
 #define LOG_MAGIC   0x676f6c2e64656805ull /* "\5hed.log" */
 #define CHUNK_MAGIC 0x6b6e6843u		  /* "Chnk" */
@@ -178,7 +207,7 @@ struct chunk_header {
 /* ---- control: shared by heddle and every process of the tree --------------- */
 
 #define CONTROL_MAGIC 0x6c7274632e646568ull /* "hed.ctrl" */
-#define CONTROL_SIZE  65536
+#define CONTROL_SIZE  131072
 #define PATH_ROOM     4096
 #ifdef __x86_64__
 #define WHERE_REGISTERS 17
@@ -196,20 +225,47 @@ enum stop_kind {
 	STOP_ENDED,    /* replay reached the end of a recording that has no end: exit 0 */
 };
 
+/* Where a thread stands. */
+#define WHERE_PLACES 8
+struct place {
+	uint32_t image, slot;
+	uint32_t waits;	    /* enum place_waits */
+	uint32_t waits_for; /* the slot of the thread that has what it waits for */
+	uint64_t event, pc;
+	uint64_t registers[WHERE_REGISTERS]; /* by their DWARF numbers */
+	uint64_t stack_at, stack_len;
+	uint8_t stack[8192]; /* a piece of the thread's stack, from its stack pointer on */
+};
+enum place_waits { WAITS_NOT, WAITS_MUTEX, WAITS_RWLOCK, WAITS_JOIN };
+
+/* A place from where the program has called futex while it had threads, and so orders them unseen. */
+#define FUTEX_SITES 32
+struct futex_site {
+	uint32_t state;	      /* 0 free, 1 being filled, 2 in use */
+	uint32_t image, slot; /* who was there first */
+	uint64_t event;
+	uint64_t pc, caller; /* pc may be in libc's syscall() */
+	uint64_t calls;	     /* atomic; the last site has those of all that found no place */
+};
+
 struct control {
 	uint64_t magic;
 	uint32_t version, arch;
-	uint32_t mode;	     /* enum run_mode */
-	uint32_t heddle_pid; /* who packs the rings; when it is gone, recording ends */
-	uint32_t next_image; /* record: number of the next process image (atomic) */
-	uint32_t work;	     /* futex: raised when a ring wants packing */
-	uint64_t shown;	     /* record: writes to the original stdout/stderr so far (atomic);
+	uint32_t mode;		     /* enum run_mode */
+	uint32_t heddle_pid;	     /* who packs the rings; when it is gone, recording ends */
+	uint32_t next_image;	     /* record: number of the next process image (atomic) */
+	uint32_t work;		     /* futex: raised when a ring wants packing, or was taken */
+	uint32_t spare[RING_SPARES]; /* record: 1 + number of a ring that nobody has, 0: none; taken by exchange */
+	uint32_t ring_wanted;	     /* record: futex: 1 while somebody waits for a spare ring */
+	uint64_t shown;		     /* record: writes to the original stdout/stderr so far (atomic);
 				replay: how many have been shown (futex on its low half) */
-	uint32_t show_lock;  /* record: process that writes to stdout or stderr right now, 0: none (futex) */
+	uint32_t show_lock;	     /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
 	uint32_t patch;		/* 0: every system call traps (--no-patch) */
 	uint32_t chaos;		/* > 0: perturb scheduling; the seed */
 	uint32_t checksum;	/* 1: hash writable memory at exit */
+	uint32_t verify;	/* 1: hash every value that is read at a hook */
+	char order[32];		/* the scheme; empty: accesses are not ordered */
 	uint32_t quiet;		/* replay: do not show output */
 	uint32_t repeat;	/* replay: how often, 0 and 1 mean once */
 	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
@@ -222,17 +278,15 @@ struct control {
 	uint32_t stop;			/* enum stop_kind */
 	uint32_t stop_lock;
 	char trace[PATH_ROOM];	  /* absolute path of the trace directory */
-	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>/t<M>.raw; record: same as trace */
+	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>.t<M>.raw; record: same as trace */
 	char loader[PATH_ROOM];	  /* absolute path of the loader, for exec */
 	char cache[PATH_ROOM];	  /* record: copies of mapped files that traces share by hard links; empty: none */
-	/* replay: where it left the recording, for people; set before stop is STOP_DIVERGED */
-	uint32_t where_lock; /* 1: somebody writes or wrote here */
-	uint32_t where_image, where_slot;
-	uint64_t where_event, where_pc;
-	uint64_t where_registers[WHERE_REGISTERS]; /* by their DWARF numbers */
-	uint64_t where_stack_at, where_stack_len;
-	uint8_t where_stack[16384]; /* a piece of the thread's stack, from its stack pointer on */
-	char stop_text[8192];	    /* what to tell the user, several lines */
+	struct futex_site futexes[FUTEX_SITES]; /* record */
+	/* replay, for people: where it left the recording, set before stop is STOP_DIVERGED; or the threads of a deadlock */
+	uint32_t where_lock;  /* 1: somebody writes or wrote here */
+	uint32_t where_count; /* of places */
+	struct place where[WHERE_PLACES];
+	char stop_text[8192]; /* what to tell the user, several lines */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

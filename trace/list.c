@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#define XXH_STATIC_LINKING_ONLY /* the size of a state, to have it on the stack */
 #include <xxhash.h>
 #include "trace.h"
 
@@ -34,10 +36,9 @@ int trace_failed(struct trace_problem *problem, const char *path, const char *do
 	return -1;
 }
 
-void trace_path(char *path, const char *dir, unsigned image, unsigned slot, enum trace_name name)
+void trace_path(char *path, const char *dir, unsigned image, unsigned slot)
 {
-	snprintf(path, PATH_ROOM + 64, "%.*s/p%u/t%u%s", PATH_ROOM - 1, dir, image, slot,
-		 name == TRACE_LOG ? ".log" : ".ring");
+	snprintf(path, PATH_ROOM + 64, "%.*s/p%u.t%u.log", PATH_ROOM - 1, dir, image, slot);
 }
 
 /* Digits as printf's %u writes them: no sign, no leading zero, no overflow. */
@@ -56,16 +57,19 @@ static const char *number(const char *text, unsigned *value)
 	return strncmp(again, text, (size_t)(end - text)) || again[end - text] ? NULL : end;
 }
 
-bool trace_slot_of(const char *name, const char *suffix, unsigned *slot)
-{
-	const char *rest = *name == 't' ? number(name + 1, slot) : NULL;
-	return rest && !strcmp(rest, suffix);
-}
-
-bool trace_image_of(const char *name, unsigned *image)
+bool trace_is_log(const char *name, unsigned *image, unsigned *slot)
 {
 	const char *rest = *name == 'p' ? number(name + 1, image) : NULL;
-	return rest && !*rest;
+
+	rest = rest && !strncmp(rest, ".t", 2) ? number(rest + 2, slot) : NULL;
+	return rest && !strcmp(rest, ".log");
+}
+
+bool trace_is_ring(const char *name, unsigned *n)
+{
+	const char *rest = number(name, n);
+
+	return rest && !strcmp(rest, ".ring");
 }
 
 /* ---- reading a directory -------------------------------------------------------- */
@@ -92,8 +96,6 @@ static int for_names(const char *path, int (*each)(const char *name, void *with)
 struct reading {
 	struct trace_list *list;
 	const char *dir;
-	char path[PATH_ROOM + 64]; /* the directory being read */
-	unsigned image;
 	struct trace_problem *problem;
 };
 
@@ -106,27 +108,6 @@ static void *one_more(void *array, size_t n, size_t size)
 	if (!array)
 		abort(); /* a list of names does not fit: nothing sensible is left to do */
 	return array;
-}
-
-static int stranger(struct reading *r, const char *name)
-{
-	char path[PATH_ROOM + 400];
-
-	snprintf(path, sizeof path, "%s/%s", r->path, name);
-	return trace_damaged(r->problem, path, 0, "this does not belong in a trace");
-}
-
-static int stream_name(const char *name, void *with)
-{
-	struct reading *r = with;
-	struct trace_list *list = r->list;
-	unsigned slot;
-
-	if (!trace_slot_of(name, ".log", &slot))
-		return stranger(r, name);
-	list->streams = one_more(list->streams, list->nstreams, sizeof *list->streams);
-	list->streams[list->nstreams++] = (struct trace_stream){ .image = r->image, .slot = slot };
-	return 0;
 }
 
 static int saved_name(const char *name, void *with)
@@ -142,19 +123,20 @@ static int saved_name(const char *name, void *with)
 static int top_name(const char *name, void *with)
 {
 	struct reading *r = with;
-	struct reading inner = *r;
+	struct trace_list *list = r->list;
+	struct trace_stream found = { 0 };
+	char path[PATH_ROOM + 300];
 
-	snprintf(inner.path, sizeof inner.path, "%.*s/%.60s", PATH_ROOM - 1, r->dir, name);
+	snprintf(path, sizeof path, "%s/%s", r->dir, name);
 	if (!strcmp(name, "meta.json") || !strcmp(name, "control")) /* the latter goes last of all */
 		return 0;
 	if (!strcmp(name, "files"))
-		return for_names(inner.path, saved_name, &inner, r->problem);
-	if (!trace_image_of(name, &inner.image))
-		return stranger(r, name);
-	size_t before = r->list->nstreams;
-	if (for_names(inner.path, stream_name, &inner, r->problem))
-		return -1;
-	return before == r->list->nstreams ? trace_damaged(r->problem, inner.path, 0, "no stream is in it") : 0;
+		return for_names(path, saved_name, r, r->problem);
+	if (!trace_is_log(name, &found.image, &found.slot))
+		return trace_damaged(r->problem, path, 0, "this does not belong in a trace");
+	list->streams = one_more(list->streams, list->nstreams, sizeof *list->streams);
+	list->streams[list->nstreams++] = found;
+	return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -175,7 +157,6 @@ int trace_list_read(struct trace_list *list, const char *dir, struct trace_probl
 	struct reading r = { .list = list, .dir = dir, .problem = problem };
 
 	*list = (struct trace_list){ 0 };
-	snprintf(r.path, sizeof r.path, "%.*s", PATH_ROOM - 1, dir);
 	if (for_names(dir, top_name, &r, problem)) {
 		trace_list_free(list);
 		return -1;
@@ -198,30 +179,63 @@ void trace_list_free(struct trace_list *list)
 
 /* ---- measuring --------------------------------------------------------------------- */
 
-int trace_hash_file(const char *path, uint64_t *size, uint64_t *hash, struct trace_problem *problem)
+/* Opens a regular file; -1 with the problem. */
+static int open_regular(const char *path, struct stat *st, struct trace_problem *problem)
 {
-	enum { PIECE = 1 << 18 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	ssize_t n = 0;
 
 	if (fd < 0)
 		return trace_failed(problem, path, "open this file");
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return trace_damaged(problem, path, 0, "not a regular file");
+	if (!fstat(fd, st) && S_ISREG(st->st_mode))
+		return fd;
+	close(fd);
+	return trace_damaged(problem, path, 0, "not a regular file");
+}
+
+static int hash_contents(int fd, const char *path, uint64_t *size, uint64_t *hash, struct trace_problem *problem)
+{
+	char piece[1 << 16];
+	XXH64_state_t state;
+	ssize_t n = 0;
+
+	XXH64_reset(&state, 0);
+	for (*size = 0; (n = read(fd, piece, sizeof piece)) > 0; *size += (uint64_t)n)
+		XXH64_update(&state, piece, (size_t)n);
+	*hash = XXH64_digest(&state);
+	return n < 0 ? trace_failed(problem, path, "read this file") : 0;
+}
+
+int trace_hash_file(const char *path, uint64_t *size, uint64_t *hash, struct trace_problem *problem)
+{
+	struct stat st;
+	int fd = open_regular(path, &st, problem);
+
+	if (fd < 0)
+		return -1;
+	int result = hash_contents(fd, path, size, hash, problem);
+	close(fd);
+	return result;
+}
+
+/*
+ * The same for a file that other traces have, too, by hard links: its hash is remembered with it, where the file system
+ * has attributes. Should its contents have changed since, then who compares them with this hash notices.
+ */
+static int measure_file(const char *path, struct trace_file *f, struct trace_problem *problem)
+{
+	static const char name[] = "user.heddle.xxh64";
+	struct stat st;
+	int fd = open_regular(path, &st, problem), result = 0;
+
+	if (fd < 0)
+		return -1;
+	f->size = (uint64_t)st.st_size;
+	bool shared = st.st_nlink > 1;
+	if (!shared || fgetxattr(fd, name, &f->hash, sizeof f->hash) != sizeof f->hash) {
+		result = hash_contents(fd, path, &f->size, &f->hash, problem);
+		if (shared && !result && fsetxattr(fd, name, &f->hash, sizeof f->hash, 0))
+			errno = 0; /* it is hashed again next time */
 	}
-	char *piece = malloc(PIECE);
-	XXH64_state_t *state = XXH64_createState();
-	if (!piece || !state)
-		abort();
-	XXH64_reset(state, 0);
-	for (*size = 0; (n = read(fd, piece, PIECE)) > 0; *size += (uint64_t)n)
-		XXH64_update(state, piece, (size_t)n);
-	int result = n < 0 ? trace_failed(problem, path, "read this file") : 0;
-	*hash = XXH64_digest(state);
-	XXH64_freeState(state);
-	free(piece);
 	close(fd);
 	return result;
 }
@@ -232,7 +246,7 @@ static int measure_stream(struct trace_stream *s, const char *dir, struct trace_
 	struct trace_log log;
 	int more = 0;
 
-	trace_path(path, dir, s->image, s->slot, TRACE_LOG);
+	trace_path(path, dir, s->image, s->slot);
 	if (trace_log_open(&log, path, s->image, s->slot, problem))
 		return -1;
 	while ((more = trace_log_skip(&log, problem)) > 0)
@@ -254,7 +268,7 @@ int trace_list_measure(struct trace_list *list, const char *dir, struct trace_pr
 	for (size_t i = 0; i < list->nfiles; i++) {
 		struct trace_file *f = &list->files[i];
 		snprintf(path, sizeof path, "%s/files/%s", dir, f->name);
-		if (trace_hash_file(path, &f->size, &f->hash, problem))
+		if (measure_file(path, f, problem))
 			return -1;
 	}
 	return 0;

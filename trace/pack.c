@@ -31,18 +31,24 @@
 #include <zstd.h>
 #include "trace.h"
 
+enum { BULK = 16384 /* bytes an entry */, BULK_LEVEL = -50 };
+
 struct trace_packer {
 	ZSTD_CCtx *zstd;
 	size_t room;
-	uint8_t *packed; /* chunk header, then room bytes */
+	uint8_t *packed; /* log header (used for a log's first chunk), chunk header, then room bytes */
 	uint8_t raw[RING_SIZE];
 };
 
 struct trace_ring {
+	const char *dir;
+	unsigned number;
 	char ring_path[PATH_ROOM + 64], log_path[PATH_ROOM + 64];
 	struct ring_header *header; /* shared with the recorded thread */
+	bool ready;		    /* a thread has it: image, slot and log_path are known */
+	bool ended;		    /* the log holds all of it, ENTRY_LAST included */
 	unsigned image, slot;
-	uint64_t log_end; /* offset of the next chunk */
+	uint64_t log_end; /* offset of the next chunk; 0: there is no log yet */
 	uint64_t tail;	  /* what we stored last; the shared copy is never trusted */
 };
 
@@ -54,7 +60,7 @@ struct trace_packer *trace_packer_new(void)
 		return NULL;
 	packer->zstd = ZSTD_createCCtx();
 	packer->room = ZSTD_compressBound(CHUNK_MAX);
-	packer->packed = malloc(sizeof(struct chunk_header) + packer->room);
+	packer->packed = malloc(sizeof(struct log_header) + sizeof(struct chunk_header) + packer->room);
 	if (!packer->zstd || !packer->packed) {
 		trace_packer_free(packer);
 		return NULL;
@@ -109,15 +115,6 @@ static int append(struct trace_ring *ring, const void *data, size_t size, struct
 	return 0;
 }
 
-static int begin_log(struct trace_ring *ring, struct trace_problem *problem)
-{
-	struct log_header header;
-
-	trace_log_header(&header, ring->image, ring->slot);
-	ring->log_end = 0;
-	return append(ring, &header, sizeof header, problem);
-}
-
 /* ---- opening ---------------------------------------------------------------------- */
 
 static int cut_log(struct trace_ring *ring, struct trace_problem *problem)
@@ -125,6 +122,16 @@ static int cut_log(struct trace_ring *ring, struct trace_problem *problem)
 	return truncate(ring->log_path, (off_t)ring->log_end) ?
 		       trace_failed(problem, ring->log_path, "cut the unfinished end of this log") :
 		       0;
+}
+
+/* ENTRY_LAST is in no ring: it is written with the last of the ring's entries, before the ring is removed. */
+static bool ends_with_last(const struct trace_log *log)
+{
+	const struct entry *e = NULL;
+
+	for (uint32_t at = 0; at < log->raw_len; at += e->size)
+		e = (const void *)(log->raw + at);
+	return e && e->kind == ENTRY_LAST;
 }
 
 /*
@@ -144,16 +151,19 @@ static int join_log(struct trace_ring *ring, struct trace_problem *problem)
 			return trace_damaged(problem, ring->log_path, 0,
 					     "missing or cut, but the ring expects %" PRIu64 " bytes of stream in it",
 					     ring->tail);
-		return begin_log(ring, problem);
+		ring->log_end = 0;
+		return 0;
 	}
 	if (trace_log_open(&log, ring->log_path, ring->image, ring->slot, problem))
 		return -1;
 	do
 		ring->log_end = log.offset;
 	while ((more = trace_log_next(&log, problem)) > 0);
-	uint64_t position = log.position;
+	uint64_t position = log.position, head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
+	ring->ended = position > head && ends_with_last(&log);
 	trace_log_close(&log);
-	uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
+	if (ring->ended)
+		return 0;
 	if (position < ring->tail) {
 		if (!more) /* whole chunks are missing; else the problem found stands */
 			trace_damaged(problem, ring->log_path, ring->log_end,
@@ -169,71 +179,110 @@ static int join_log(struct trace_ring *ring, struct trace_problem *problem)
 	return more ? cut_log(ring, problem) : 0;
 }
 
-/* 1: it is a ring. 0: not yet. */
+/* The thread stores the magic last: whose ring it is stands there before. */
 static int look_at_header(struct trace_ring *ring, struct trace_problem *problem)
 {
 	const struct ring_header *h = ring->header;
-	uint64_t magic = __atomic_load_n(&h->magic, __ATOMIC_ACQUIRE); /* the thread stores it last */
 
-	if (!magic)
-		return 0;
-	if (magic != RING_MAGIC)
+	if (h->magic != RING_MAGIC)
 		return trace_damaged(problem, ring->ring_path, 0, "not a ring");
 	if (h->version != TRACE_VERSION || h->arch != TRACE_ARCH)
 		return trace_damaged(problem, ring->ring_path, offsetof(struct ring_header, version),
 				     "version %u of machine %u; this heddle reads version %d of machine %d", h->version,
 				     h->arch, TRACE_VERSION, TRACE_ARCH);
-	if (h->image != ring->image || h->slot != ring->slot)
-		return trace_damaged(problem, ring->ring_path, offsetof(struct ring_header, image),
-				     "belongs to p%u/t%u", h->image, h->slot);
+	ring->image = h->image;
+	ring->slot = h->slot;
+	trace_path(ring->log_path, ring->dir, ring->image, ring->slot);
 	ring->tail = h->tail;
 	uint64_t head = __atomic_load_n(&h->head, __ATOMIC_ACQUIRE);
 	if (ring->tail % 8 || head < ring->tail || head - ring->tail > RING_SIZE)
 		return trace_damaged(problem, ring->ring_path, offsetof(struct ring_header, head),
 				     "impossible positions: head %" PRIu64 ", tail %" PRIu64, head, ring->tail);
-	return 1;
+	return 0;
 }
 
-static int map_ring(struct trace_ring *ring, struct trace_problem *problem)
+int trace_ring_ready(struct trace_ring *ring, struct trace_problem *problem)
+{
+	if (!ring->ready && __atomic_load_n(&ring->header->magic, __ATOMIC_ACQUIRE)) {
+		if (look_at_header(ring, problem) || join_log(ring, problem))
+			return -1;
+		ring->ready = true;
+	}
+	return ring->ready;
+}
+
+static int map_ring(struct trace_ring *ring, int fd, struct trace_problem *problem)
+{
+	void *map = mmap(NULL, RING_HEADER + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return trace_failed(problem, ring->ring_path, "map this ring");
+	/* or the first touch of each page would read ahead in a file that is all hole */
+	madvise(map, RING_HEADER + RING_SIZE, MADV_RANDOM);
+	ring->header = map;
+	return 0;
+}
+
+static int make_file(struct trace_ring *ring, struct trace_problem *problem)
+{
+	int fd = open(ring->ring_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return trace_failed(problem, ring->ring_path, "make this ring");
+	int result = ftruncate(fd, RING_HEADER + RING_SIZE) ? trace_failed(problem, ring->ring_path, "make this ring") :
+							      map_ring(ring, fd, problem);
+	close(fd);
+	return result;
+}
+
+static int open_file_again(struct trace_ring *ring, struct trace_problem *problem)
 {
 	int fd = open(ring->ring_path, O_RDWR | O_CLOEXEC);
 	struct stat st;
+	int result;
 
 	if (fd < 0)
 		return trace_failed(problem, ring->ring_path, "open this ring");
-	if (fstat(fd, &st) || st.st_size < RING_HEADER + RING_SIZE) {
-		uint64_t magic = 0; /* the thread gives the file its size before it writes anything */
-		bool cut = pread(fd, &magic, sizeof magic, 0) > 0 && magic;
-		close(fd);
-		return cut ? trace_damaged(problem, ring->ring_path, (uint64_t)st.st_size, "cut here") : 0;
-	}
-	void *map = mmap(NULL, RING_HEADER + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fstat(fd, &st))
+		result = trace_failed(problem, ring->ring_path, "look at this ring");
+	else if (st.st_size && st.st_size < RING_HEADER + RING_SIZE)
+		result = trace_damaged(problem, ring->ring_path, (uint64_t)st.st_size, "cut here");
+	else /* empty: heddle was killed while it made it */
+		result = st.st_size ? map_ring(ring, fd, problem) : 0;
 	close(fd);
-	if (map == MAP_FAILED)
-		return trace_failed(problem, ring->ring_path, "map this ring");
-	ring->header = map;
-	return look_at_header(ring, problem);
+	return result;
 }
 
-int trace_ring_open(struct trace_ring **out, const char *dir, unsigned image, unsigned slot,
-		    struct trace_problem *problem)
+static struct trace_ring *new_ring(const char *dir, unsigned number)
 {
 	struct trace_ring *ring = calloc(1, sizeof *ring);
 
 	if (!ring)
 		abort();
-	ring->image = image;
-	ring->slot = slot;
-	trace_path(ring->ring_path, dir, image, slot, TRACE_RING);
-	trace_path(ring->log_path, dir, image, slot, TRACE_LOG);
-	int result = map_ring(ring, problem);
-	if (result == 1 && join_log(ring, problem))
-		result = -1;
-	if (result == 1)
-		*out = ring;
-	else
-		trace_ring_close(ring);
-	return result;
+	ring->dir = dir;
+	ring->number = number;
+	snprintf(ring->ring_path, sizeof ring->ring_path, "%.*s/%u.ring", PATH_ROOM - 1, dir, number);
+	return ring;
+}
+
+struct trace_ring *trace_ring_make(const char *dir, unsigned number, struct trace_problem *problem)
+{
+	struct trace_ring *ring = new_ring(dir, number);
+
+	if (!make_file(ring, problem))
+		return ring;
+	trace_ring_close(ring);
+	return NULL;
+}
+
+struct trace_ring *trace_ring_open(const char *dir, unsigned number, struct trace_problem *problem)
+{
+	struct trace_ring *ring = new_ring(dir, number);
+
+	if (!open_file_again(ring, problem) && (!ring->header || trace_ring_ready(ring, problem) >= 0))
+		return ring;
+	trace_ring_close(ring);
+	return NULL;
 }
 
 void trace_ring_close(struct trace_ring *ring)
@@ -245,9 +294,24 @@ void trace_ring_close(struct trace_ring *ring)
 
 /* ---- packing ------------------------------------------------------------------------ */
 
-bool trace_ring_done(const struct trace_ring *ring)
+unsigned trace_ring_image(const struct trace_ring *ring)
+{
+	return ring->image;
+}
+
+unsigned trace_ring_number(const struct trace_ring *ring)
+{
+	return ring->number;
+}
+
+enum ring_done trace_ring_done(const struct trace_ring *ring)
 {
 	return __atomic_load_n(&ring->header->done, __ATOMIC_ACQUIRE);
+}
+
+void trace_ring_set_done(struct trace_ring *ring)
+{
+	__atomic_store_n(&ring->header->done, RING_DONE, __ATOMIC_RELEASE);
 }
 
 bool trace_ring_wants(const struct trace_ring *ring)
@@ -256,17 +320,6 @@ bool trace_ring_wants(const struct trace_ring *ring)
 
 	return head - ring->tail >= RING_SIZE / 4 || trace_ring_done(ring) ||
 	       __atomic_load_n(&ring->header->waiting, __ATOMIC_RELAXED);
-}
-
-bool trace_ring_finished(const struct trace_ring *ring)
-{
-	/* done is stored after the last head: in this order nothing is missed */
-	return trace_ring_done(ring) && __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE) == ring->tail;
-}
-
-uint64_t trace_ring_pid(const struct trace_ring *ring)
-{
-	return ring->header->pid;
 }
 
 /* Copies what lies between tail and head, in one piece. */
@@ -303,10 +356,15 @@ static int count_entries(struct trace_ring *ring, const uint8_t *raw, uint32_t l
 	return 0;
 }
 
+/* A log begins with its first chunk. */
 static int write_chunk(struct trace_ring *ring, struct trace_packer *packer, uint32_t len, uint32_t events, int level,
 		       struct trace_problem *problem)
 {
-	struct chunk_header *header = (void *)packer->packed;
+	struct log_header *first = (void *)packer->packed;
+	struct chunk_header *header = (void *)(first + 1);
+	/* What a program reads in large pieces hardly shrinks at the quick levels: not worth the time while it runs. */
+	if (level < 0 && len / events >= BULK)
+		level = BULK_LEVEL;
 	size_t packed = ZSTD_compressCCtx(packer->zstd, header + 1, packer->room, packer->raw, len, level);
 
 	if (ZSTD_isError(packed)) {
@@ -317,7 +375,10 @@ static int write_chunk(struct trace_ring *ring, struct trace_packer *packer, uin
 		.magic = CHUNK_MAGIC, .packed = (uint32_t)packed, .position = ring->tail, .raw = len, .events = events
 	};
 	header->hash = trace_chunk_hash(header, header + 1);
-	return append(ring, header, sizeof *header + packed, problem);
+	if (ring->log_end)
+		return append(ring, header, sizeof *header + packed, problem);
+	trace_log_header(first, ring->image, ring->slot);
+	return append(ring, first, sizeof *first + sizeof *header + packed, problem);
 }
 
 /* The thread stores waiting = 1, looks at tail once more, then waits while it is 1. */
@@ -327,88 +388,120 @@ static void wake(struct ring_header *header)
 		syscall(SYS_futex, &header->waiting, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+static int pack(struct trace_ring *ring, struct trace_packer *packer, uint32_t len, uint32_t events, int level,
+		struct trace_problem *problem)
+{
+	if (write_chunk(ring, packer, len, events, level, problem))
+		return -1;
+	ring->tail += len;
+	__atomic_store_n(&ring->header->tail, ring->tail, __ATOMIC_SEQ_CST); /* invariant 1 */
+	return 0;
+}
+
 int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
 {
 	uint32_t len = 0, events = 0;
 
-	if (copy_out(ring, packer->raw, &len, problem))
+	if (copy_out(ring, packer->raw, &len, problem) || count_entries(ring, packer->raw, len, &events, problem) ||
+	    (len && pack(ring, packer, len, events, level, problem)))
 		return -1;
-	if (len) {
-		if (count_entries(ring, packer->raw, len, &events, problem) ||
-		    write_chunk(ring, packer, len, events, level, problem))
-			return -1;
-		ring->tail += len;
-		__atomic_store_n(&ring->header->tail, ring->tail, __ATOMIC_SEQ_CST); /* invariant 1 */
-	}
 	wake(ring->header);
 	return 0;
 }
 
-/* How far a thread had come with its synchronisation, which leaves no entries of its own. */
-static int add_last(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
-{
-	struct entry last = { .size = sizeof last, .kind = ENTRY_LAST, .result = (int64_t)ring->header->front[0] };
+#define LAST_ENTRIES_MAX (sizeof(struct order_room) + 128)
 
-	if (!last.result)
+/* The newest part of the order log, which the thread had not yet made an entry; its size. */
+static size_t last_order(const struct trace_ring *ring, uint8_t *to)
+{
+	const struct order_room *room = (const void *)((const uint8_t *)ring->header + ORDER_ROOM_AT);
+	struct entry *e = (struct entry *)to;
+	uint32_t used = room->used;
+
+	if (!used || used > sizeof room->data)
 		return 0;
-	memcpy(packer->raw, &last, sizeof last);
-	return write_chunk(ring, packer, sizeof last, 1, level, problem);
+	*e = (struct entry){
+		.size = (uint32_t)(sizeof *e + 8 + (used + 7) / 8 * 8), .kind = ENTRY_ORDER, .flags = 1, .result = used
+	};
+	memset(e + 1, 0, e->size - sizeof *e);
+	memcpy(e + 1, &room->base, 8);
+	memcpy((uint8_t *)(e + 1) + 8, room->data, used);
+	return e->size;
+}
+
+/* What the ring's header tells of the thread's end, as entries: the rest of the order log, and how far the thread had come
+   with its synchronisation and its accesses, which leave no entries of their own. Returns their size. */
+static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t *events)
+{
+	struct {
+		struct entry e;
+		uint64_t events;
+	} last = { { .size = sizeof last, .kind = ENTRY_LAST, .flags = 1, .result = (int64_t)ring->header->front[0] },
+		   0 };
+	size_t order = last_order(ring, to);
+
+	memcpy(&last.events, (const uint8_t *)ring->header + RING_SELF_AT, sizeof last.events);
+	if (!last.e.result && !last.events && !order)
+		return 0;
+	memcpy(to + order, &last, sizeof last);
+	*events += order ? 2 : 1;
+	return order + sizeof last;
+}
+
+/* What is left, and the last entries in the same chunk, if they fit. */
+static int pack_rest(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
+{
+	uint32_t len = 0, events = 0;
+
+	if (copy_out(ring, packer->raw, &len, problem) || count_entries(ring, packer->raw, len, &events, problem))
+		return -1;
+	if (len + LAST_ENTRIES_MAX > CHUNK_MAX) {
+		if (pack(ring, packer, len, events, level, problem))
+			return -1;
+		len = events = 0;
+	}
+	len += (uint32_t)last_entries(ring, packer->raw + len, &events);
+	return len ? write_chunk(ring, packer, len, events, level, problem) : 0;
 }
 
 int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
 {
-	if (trace_ring_pack(ring, packer, level, problem) || add_last(ring, packer, level, problem))
-		return -1;
+	return ring->ready && !ring->ended ? pack_rest(ring, packer, level, problem) : 0;
+}
+
+int trace_ring_remove(struct trace_ring *ring, struct trace_problem *problem)
+{
 	return unlink(ring->ring_path) ? trace_failed(problem, ring->ring_path, "remove this ring") : 0;
+}
+
+bool trace_ring_reuse(struct trace_ring *ring)
+{
+	struct ring_header *h = ring->header;
+	enum ring_done done = trace_ring_done(ring);
+
+	/* acquire: what the last child has read of it, it has read before it let go */
+	if ((done != RING_LEFT && done != RING_IMAGE_OVER) || __atomic_load_n(&h->forks, __ATOMIC_ACQUIRE))
+		return false;
+	__atomic_store_n(&h->magic, 0, __ATOMIC_RELEASE); /* first: without it the rest means nothing */
+	memset(h, 0, sizeof *h);
+	struct order_room *room = (struct order_room *)((uint8_t *)h + ORDER_ROOM_AT);
+	if (room->used || room->base) /* a look costs less than a page of its own */
+		room->used = 0, room->base = 0;
+	ring->ready = ring->ended = false;
+	return true;
 }
 
 /* ---- all rings of a trace --------------------------------------------------------------- */
 
-/* A ring that was never made ready held nothing; its log begins and ends with the header, so
-   that the stream exists (its process died before its first event). */
-static int drop_unready(const char *dir, unsigned image, unsigned slot, struct trace_problem *problem)
-{
-	struct trace_ring ring = { .image = image, .slot = slot };
-	struct stat st;
-
-	trace_path(ring.ring_path, dir, image, slot, TRACE_RING);
-	trace_path(ring.log_path, dir, image, slot, TRACE_LOG);
-	if (stat(ring.log_path, &st) && begin_log(&ring, problem))
-		return -1;
-	return unlink(ring.ring_path) ? trace_failed(problem, ring.ring_path, "remove this ring") : 0;
-}
-
-static int finish_one(const char *dir, unsigned image, unsigned slot, struct trace_packer *packer, int level,
+static int finish_one(const char *dir, unsigned number, struct trace_packer *packer, int level,
 		      struct trace_problem *problem)
 {
-	struct trace_ring *ring;
-	int ready = trace_ring_open(&ring, dir, image, slot, problem);
+	struct trace_ring *ring = trace_ring_open(dir, number, problem);
 
-	if (ready <= 0)
-		return ready ? -1 : drop_unready(dir, image, slot, problem);
-	int result = trace_ring_finish(ring, packer, level, problem);
+	if (!ring)
+		return -1;
+	int result = trace_ring_finish(ring, packer, level, problem) || trace_ring_remove(ring, problem) ? -1 : 0;
 	trace_ring_close(ring);
-	return result;
-}
-
-static int finish_image(const char *dir, unsigned image, struct trace_packer *packer, int level,
-			struct trace_problem *problem)
-{
-	char path[PATH_ROOM + 64];
-	struct dirent *item;
-	unsigned slot;
-	int result = 0;
-
-	snprintf(path, sizeof path, "%.*s/p%u", PATH_ROOM - 1, dir, image);
-	DIR *names = opendir(path);
-	if (!names)
-		return trace_failed(problem, path, "read this directory");
-	while (!result && (item = readdir(names)))
-		if (trace_slot_of(item->d_name, ".ring", &slot))
-			result = finish_one(dir, image, slot, packer, level, problem);
-	closedir(names);
-	if (!result)
-		rmdir(path); /* an image that never began; fails, rightly, where there is a log */
 	return result;
 }
 
@@ -416,14 +509,14 @@ int trace_finish_rings(const char *dir, struct trace_packer *packer, int level, 
 {
 	DIR *names = opendir(dir);
 	struct dirent *item;
-	unsigned image;
+	unsigned number;
 	int result = 0;
 
 	if (!names)
 		return trace_failed(problem, dir, "read this directory");
 	while (!result && (item = readdir(names)))
-		if (trace_image_of(item->d_name, &image))
-			result = finish_image(dir, image, packer, level, problem);
+		if (trace_is_ring(item->d_name, &number))
+			result = finish_one(dir, number, packer, level, problem);
 	closedir(names);
 	return result;
 }

@@ -52,11 +52,11 @@ struct trace_list {
 	size_t nstreams, nfiles;
 };
 
-enum trace_name { TRACE_LOG, TRACE_RING };
-void trace_path(char *path, const char *dir, unsigned image, unsigned slot, enum trace_name name);
-/* "t12.log" with suffix ".log" is slot 12. Only the spelling that we write is accepted. */
-bool trace_slot_of(const char *name, const char *suffix, unsigned *slot);
-bool trace_image_of(const char *name, unsigned *image);
+/* The log of a stream. */
+void trace_path(char *path, const char *dir, unsigned image, unsigned slot);
+/* Is it the name of a log, of a ring? Only the spelling that we write is accepted. */
+bool trace_is_log(const char *name, unsigned *image, unsigned *slot);
+bool trace_is_ring(const char *name, unsigned *number);
 
 /* What lies in the directory, sorted; sizes and hashes are not filled in. A name that has
    no place in a finished trace is a problem. */
@@ -74,20 +74,27 @@ struct trace_ring;   /* one ring that is being packed */
 struct trace_packer *trace_packer_new(void);
 void trace_packer_free(struct trace_packer *packer);
 
-/* 1: opened. 0: the recorded process has not finished making it. */
-int trace_ring_open(struct trace_ring **ring, const char *dir, unsigned image, unsigned slot,
-		    struct trace_problem *problem);
+/* A new ring, which waits for a thread. */
+struct trace_ring *trace_ring_make(const char *dir, unsigned number, struct trace_problem *problem);
+/* One that an earlier heddle left. */
+struct trace_ring *trace_ring_open(const char *dir, unsigned number, struct trace_problem *problem);
 void trace_ring_close(struct trace_ring *ring);
+/* 1: a thread has it. Before, only trace_ring_finish(), _remove() and _close() make sense. */
+int trace_ring_ready(struct trace_ring *ring, struct trace_problem *problem);
+unsigned trace_ring_image(const struct trace_ring *ring);
+unsigned trace_ring_number(const struct trace_ring *ring);
 /* Worth packing: a quarter full, done, or its thread waits for room. */
 bool trace_ring_wants(const struct trace_ring *ring);
-/* The thread has ended and everything is in the log. */
-bool trace_ring_finished(const struct trace_ring *ring);
-uint64_t trace_ring_pid(const struct trace_ring *ring);
-bool trace_ring_done(const struct trace_ring *ring);
+enum ring_done trace_ring_done(const struct trace_ring *ring);
+/* For a thread that ended without being able to say so. */
+void trace_ring_set_done(struct trace_ring *ring);
 /* Moves all entries that are there into the log, and wakes the thread if it waits. */
 int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
-/* Packs what is left and removes the ring's file. Nobody may write it any more. */
+/* Packs what is left, for ever. Nobody may write it any more. */
 int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
+/* After that: removes the file, or makes the ring a new one, if nobody has the old one in sight any more. */
+int trace_ring_remove(struct trace_ring *ring, struct trace_problem *problem);
+bool trace_ring_reuse(struct trace_ring *ring);
 /* Finishes every ring that lies in the directory. */
 int trace_finish_rings(const char *dir, struct trace_packer *packer, int level, struct trace_problem *problem);
 
@@ -108,7 +115,7 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 typedef void (*trace_progress)(uint64_t done, uint64_t all);
 
 /* Compares the whole directory with the list that was written at its end. With raw_dir, streams
-   are unpacked into raw_dir/p<N>/t<M>.raw on the way: whole events only. */
+   are unpacked into raw_dir/p<N>.t<M>.raw on the way: whole events only. */
 int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
 		struct trace_problem *problem);
 

@@ -75,7 +75,7 @@ static int check_log_header(struct trace_log *log, unsigned image, unsigned slot
 				     h.arch, TRACE_VERSION, TRACE_ARCH);
 	if (h.image != image || h.slot != slot)
 		return trace_damaged(problem, log->path, offsetof(struct log_header, image),
-				     "this is the log of p%u/t%u", h.image, h.slot);
+				     "this is the log of p%u.t%u", h.image, h.slot);
 	log->offset = sizeof h;
 	return 0;
 }
@@ -271,7 +271,7 @@ int trace_unpack(const char *dir, const struct trace_stream *expected, const cha
 	struct trace_log log;
 	int fd = -1;
 
-	trace_path(path, dir, expected->image, expected->slot, TRACE_LOG);
+	trace_path(path, dir, expected->image, expected->slot);
 	if (trace_log_open(&log, path, expected->image, expected->slot, problem))
 		return -1;
 	if (raw_path && (fd = open(raw_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0) {
@@ -297,7 +297,7 @@ int trace_reader_open(struct trace_reader *reader, const char *dir, unsigned ima
 {
 	char path[PATH_ROOM + 64];
 
-	trace_path(path, dir, image, slot, TRACE_LOG);
+	trace_path(path, dir, image, slot);
 	reader->at = 0;
 	reader->event = UINT64_MAX; /* the first trace_read makes it 0 */
 	return trace_log_open(&reader->log, path, image, slot, problem);

@@ -19,7 +19,7 @@ ONLY_HERE = {'always', 'special', 'lock', 'trylock', 'unlock'}
 STREAMS = {'stdin': 2, 'stdout': 3, 'stderr': 4}
 # Sections of several objects are entered in this order, FILEs after dl and before all others: see the list.
 GROUPS = ['dl', 'files', 'syslog', 'nss', 'utmp', 'fmtmsg', 'getopt', 'locale', 'env', 'atexit', 'rand', 'drand48',
-          'printf', 'static', 'strtok', 'strfry', 'hsearch']
+          'printf', 'static', 'strtok', 'strfry', 'hsearch', 'fork', 'finalize', 'system']
 MEMORY = re.compile(r'(?:[rw]\*?\d(?:\+?@(?:\d|ret))?(?:\?|[sW](?::\d)?|=\d+|:(?:\d(?:[*x]\d+)?|ret(?:\+1)?(?::\d)?)|:\d|\*\d)?'
                     r'|[fvsS]W?\d|[ck]\d)')
 

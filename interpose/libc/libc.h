@@ -53,7 +53,8 @@ extern const char libc_names[] HIDDEN; /* one after the other */
 
 /* Threads ever created, without the first. */
 extern const uint32_t *const libc_threads HIDDEN;
-enum { SECTION_TRY = 1, SECTION_BRIEFLY = 2 }; /* enter: EBUSY instead of waiting; instead of waiting long */
+/* enter: EBUSY instead of waiting; instead of waiting 100 ms; instead of waiting for seconds */
+enum { SECTION_TRY = 1, SECTION_BRIEFLY = 2, SECTION_PATIENTLY = 4 };
 long libc_section_enter(uint64_t object, unsigned how) HIDDEN;
 enum { SECTION_FORGET = 1 }; /* leave: the object is gone */
 void libc_section_leave(uint64_t object, unsigned how) HIDDEN;
@@ -66,6 +67,8 @@ extern __thread struct libc_shadow libc_shadow HIDDEN;
 bool libc_is_foreign(unsigned index) HIDDEN;
 /* What dlsym(RTLD_NEXT, name) would find from here, without locks or ops: dlsym() itself is wrapped, and counts ops. */
 void *libc_find(const char *name) HIDDEN;
+/* The same in one library, if it is loaded. */
+void *libc_find_in(const char *soname, const char *name) HIDDEN;
 /* Leaves sections that a longjmp has jumped out of. For wrappers that are about to wait for another thread: libc_settle()
    stands in the function that the program has called. */
 void libc_settle_at(uint64_t sp, uint64_t ret) HIDDEN;
@@ -83,7 +86,4 @@ void libc_after_create(void) HIDDEN;
 void libc_before_first_thread(void) HIDDEN;
 /* Before pthread_exit and pthread_cancel: loads the unwinder, which libc otherwise does in the thread that ends first. */
 void libc_before_unwinding(void) HIDDEN;
-/* Around fork, which takes libc's lock of the list of FILEs. */
-void libc_before_fork(void) HIDDEN;
-void libc_after_fork(void) HIDDEN;
 #endif

@@ -281,7 +281,8 @@ bool libc_is_foreign(unsigned index)
 	return foreign[index / 8] >> index % 8 & 1;
 }
 
-static bool read_object(const struct link_map *map, struct object *o)
+/* Is it the library of that name? */
+static bool read_object(const struct link_map *map, struct object *o, const char *soname)
 {
 	*o = (struct object){ .base = map->l_addr };
 	const char *name = 0;
@@ -299,7 +300,7 @@ static bool read_object(const struct link_map *map, struct object *o)
 	}
 	if (name_at && o->names)
 		name = o->names + name_at;
-	return name && equal(name, "libc.so.6");
+	return name && equal(name, soname);
 }
 
 static void *find_symbol(const struct object *o, const char *name, uint32_t hash)
@@ -342,7 +343,7 @@ static unsigned read_objects(struct object objects[OBJECTS])
 	while (map && map->l_ld != _DYNAMIC)
 		map = map->l_next;
 	for (map = map ? map->l_next : 0; map && !found && count < OBJECTS; map = map->l_next)
-		found = read_object(map, &objects[count++]);
+		found = read_object(map, &objects[count++], "libc.so.6");
 	return count;
 }
 
@@ -385,6 +386,15 @@ void *libc_find(const char *name)
 	for (unsigned k = 0; k < count && !real; k++)
 		real = find_symbol(&objects[k], name, hash_of(name));
 	return real;
+}
+
+void *libc_find_in(const char *soname, const char *name)
+{
+	struct object o;
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		if (read_object(map, &o, soname))
+			return find_symbol(&o, name, hash_of(name));
+	return 0;
 }
 
 /* ---- for the rest of libheddle.so ------------------------------------------------------------- */
@@ -430,22 +440,4 @@ void libc_before_create(void)
 void libc_after_create(void)
 {
 	libc_section_leave(GROUP_dl, 0);
-}
-
-static bool forking; /* written inside the section; the child has it, too, although its count of threads begins anew */
-
-void libc_before_fork(void)
-{
-	if (!*libc_threads)
-		return;
-	libc_section_enter(GROUP_files, 0);
-	forking = true;
-}
-
-void libc_after_fork(void)
-{
-	if (!forking)
-		return;
-	forking = false;
-	libc_section_leave(GROUP_files, 0);
 }

@@ -3,7 +3,8 @@
  *
  * fflush(0) and exit are about all FILEs: they go through the list one by one, in the section
  * of each. fopen() may wait in open() for the other end of a pipe with a name; err() ends in
- * exit(), which runs handlers that may wait for other threads; flockfile() keeps its section.
+ * exit(), which runs handlers that may wait for other threads; flockfile() keeps its section;
+ * fork() runs handlers, too, and holds locks of libc's over a system call, as system() does.
  */
 #define _GNU_SOURCE
 #include "interpose/libc/libc.h"
@@ -11,11 +12,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define REAL(name) ((__typeof__(&name))libc_real[LIBC_##name])
@@ -173,6 +178,106 @@ static void close_stdio(void *unused)
 	}
 }
 
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/*
+ * libc takes four locks around the system call of fork: of the list of handlers, which finalizers of shared objects
+ * take, too, of the user database, of the list of FILEs, and of an allocator that nobody uses. At replay the call waits
+ * for other threads with these locks held, so nobody may want one meanwhile.
+ *
+ * The section `fork` is around all of a fork, so also around the program's handlers, which may wait for a thread that
+ * itself wants to fork: not for ever, therefore. The others are entered by a handler of ours, the first in the list, and
+ * so the last before fork and the first after it. Those that other threads may hold for long are not waited for.
+ */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
+extern pid_t __fork(void);
+SPECIAL(fork);
+SPECIAL(__fork);
+SPECIAL(forkpty);
+SPECIAL(daemon);
+SPECIAL(__register_atfork);
+extern void __cxa_finalize(void *);
+SPECIAL(__cxa_finalize);
+
+static const struct {
+	uint64_t group;
+	unsigned how;
+} around_fork[] = { { GROUP_files, 0 }, { GROUP_nss, SECTION_BRIEFLY }, { GROUP_finalize, SECTION_BRIEFLY } };
+enum { AROUND_FORK = sizeof around_fork / sizeof *around_fork };
+static bool around[AROUND_FORK]; /* which are entered; written inside `files`, and the child has it, too */
+
+static void before_fork(void)
+{
+	if (!*libc_threads)
+		return;
+	for (unsigned i = 0; i < AROUND_FORK; i++)
+		around[i] = !libc_section_enter(around_fork[i].group, around_fork[i].how);
+}
+
+static void after_fork(void)
+{
+	for (unsigned i = AROUND_FORK; i-- > 0;) {
+		bool entered = around[i];
+		around[i] = false;
+		if (entered)
+			libc_section_leave(around_fork[i].group, 0);
+	}
+}
+
+static void register_ours(void)
+{
+	static bool done;
+	if (!done)
+		REAL(__register_atfork)(before_fork, after_fork, after_fork, 0);
+	done = true;
+}
+
+/* In the child, too, although its count of threads begins anew. */
+#define IN_FORK(call)                                                                           \
+	({                                                                                      \
+		bool in_ = *libc_threads && !libc_section_enter(GROUP_fork, SECTION_PATIENTLY); \
+		__typeof__(call) result_ = call;                                                \
+		if (in_)                                                                        \
+			libc_section_leave(GROUP_fork, 0);                                      \
+		result_;                                                                        \
+	})
+
+pid_t libc_special_fork(void)
+{
+	return IN_FORK(REAL(fork)());
+}
+
+pid_t libc_special___fork(void)
+{
+	return IN_FORK(REAL(__fork)());
+}
+
+int libc_special_forkpty(int *master, char *name, const struct termios *settings, const struct winsize *size)
+{
+	return IN_FORK(REAL(forkpty)(master, name, settings, size));
+}
+
+int libc_special_daemon(int stay, int keep_open)
+{
+	return IN_FORK(REAL(daemon)(stay, keep_open));
+}
+
+/* The first may come from a constructor before ours. */
+int libc_special___register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object)
+{
+	register_ours();
+	return IN_FORK(REAL(__register_atfork)(before, parent, child, object));
+}
+
+/* Runs the destructors of a shared object, which may wait for threads that fork, and then takes its handlers off. */
+void libc_special___cxa_finalize(void *object)
+{
+	bool in = object && *libc_threads && !libc_section_enter(GROUP_finalize, SECTION_BRIEFLY);
+	REAL(__cxa_finalize)(object);
+	if (in)
+		libc_section_leave(GROUP_finalize, 0);
+}
+
 void libc_resolve(void) HIDDEN;
 __attribute__((constructor)) static void start(void)
 {
@@ -180,6 +285,7 @@ __attribute__((constructor)) static void start(void)
 	libc_resolve();
 	/* Before the handlers of the program and of ld.so, so it runs after them. */
 	REAL(__cxa_atexit)(close_stdio, 0, 0);
+	register_ours();
 }
 
 /* ---- fopen --------------------------------------------------------------------------------- */
@@ -235,6 +341,95 @@ FILE *libc_special_fopen64(const char *path, const char *mode)
 FILE *libc_special__IO_fopen(const char *path, const char *mode)
 {
 	return libc_special_fopen(path, mode);
+}
+
+/* ---- system -------------------------------------------------------------------------------------- */
+
+/*
+ * As libc's, whose lock is held over system calls, and whose count of those who wait for a shell decides who makes them:
+ * the first takes SIGINT and SIGQUIT away from the process, the last gives them back.
+ */
+SPECIAL(system);
+static struct {
+	unsigned waiting;
+	struct sigaction interrupt, quit;
+} shells; /* used inside the section `system` */
+
+struct shell {
+	pid_t child; /* until it was waited for */
+	sigset_t before;
+};
+
+static void begin_shell(struct shell *s, sigset_t *defaults)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t child;
+	libc_section_enter(GROUP_system, 0);
+	if (!shells.waiting++) {
+		sigaction(SIGINT, &ignore, &shells.interrupt);
+		sigaction(SIGQUIT, &ignore, &shells.quit);
+	}
+	sigemptyset(defaults);
+	if (shells.interrupt.sa_handler != SIG_IGN)
+		sigaddset(defaults, SIGINT);
+	if (shells.quit.sa_handler != SIG_IGN)
+		sigaddset(defaults, SIGQUIT);
+	libc_section_leave(GROUP_system, 0);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &s->before);
+}
+
+/* Also when the thread is cancelled. */
+static void end_shell(struct shell *s)
+{
+	if (s->child > 0) {
+		kill(s->child, SIGKILL);
+		while (waitpid(s->child, 0, 0) < 0 && errno == EINTR)
+			;
+	}
+	libc_section_enter(GROUP_system, 0);
+	if (!--shells.waiting) {
+		sigaction(SIGINT, &shells.interrupt, 0);
+		sigaction(SIGQUIT, &shells.quit, 0);
+	}
+	libc_section_leave(GROUP_system, 0);
+	sigprocmask(SIG_SETMASK, &s->before, 0);
+}
+
+static int run_shell(const char *line)
+{
+	char *words[] = { (char *)"sh", (char *)"-c", (char *)line, 0 };
+	int status = 127 << 8; /* as if a shell that cannot be started had ended so */
+	struct shell s __attribute__((cleanup(end_shell))) = { 0 };
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
+	begin_shell(&s, &defaults);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &s.before);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	int error = posix_spawn(&s.child, "/bin/sh", 0, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	if (error) {
+		s.child = 0;
+		errno = error;
+		return status;
+	}
+	pid_t ended;
+	while ((ended = waitpid(s.child, &status, 0)) < 0 && errno == EINTR)
+		;
+	if (ended != s.child)
+		status = -1;
+	s.child = 0;
+	return status;
+}
+
+int libc_special_system(const char *line)
+{
+	if (!*libc_threads)
+		return REAL(system)(line);
+	return line ? run_shell(line) : run_shell("exit 0") == 0;
 }
 
 /* ---- FILEs held by the program ------------------------------------------------------------------ */

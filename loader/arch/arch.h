@@ -18,7 +18,8 @@ struct alt_stack;
 extern char gate_begin[], gate_end[]; /* the only place that may enter the kernel */
 extern char gate_window[], gate_svc[], gate_held[], gate_restorer[];
 extern char user_begin[], user_end[], user_fault[];
-extern char image_text_end[], image_data[], image_file_end[], image_end[]; /* loader.lds */
+extern char user_vectors_begin[], user_vectors_end[], user_vectors_fault[]; /* empty on x86-64 */
+extern char image_text_end[], image_data[], image_file_end[], image_end[];  /* loader.lds */
 void syscall_entry(void);
 void program_entry(void);
 _Noreturn void resume_program(struct thread *t);

@@ -16,6 +16,8 @@ struct regs {
 #define CLONE_CTID     4 /* which argument of clone points to the child's id */
 /* An ordinary call's arguments, and its return. */
 #define SYNC_CALL_ARG(r, i) ((r)->x[i])
+#define HOOK_CALL_ARG5(r)   ((r)->x[5])
+#define HOOK_CALL_NUMBER(r) ((r)->x[16])
 static inline void regs_returned(struct regs *r, uint64_t result)
 {
 	r->x[0] = result;
@@ -46,6 +48,8 @@ static inline void regs_returned(struct regs *r, uint64_t result)
 	r->pc = *(uint64_t *)r->sp;
 	r->sp += 8;
 }
-#define CLONE_CTID 3
+#define HOOK_CALL_ARG5(r)   ((r)->r9)
+#define HOOK_CALL_NUMBER(r) ((r)->r11)
+#define CLONE_CTID	    3
 #endif
 #endif

@@ -34,6 +34,12 @@ long gate_wait(const uint32_t *held, long nr, const uint64_t args[6]);
 long user_copy(void *to, const void *from, size_t n);
 /* Reads a byte of each page of [p, p+n); -EFAULT if one cannot be read. */
 long user_probe(const void *p, size_t n);
+/* One access of the program's, of 1, 2, 4 or 8 bytes; 0 or -EFAULT. Relaxed. */
+long user_load(const void *p, uint64_t size, uint64_t *out);
+long user_store(void *p, uint64_t size, uint64_t value);
+/* 1: done; 0: *expected is what was there; -EFAULT. Sequentially consistent. */
+long user_cas(void *p, uint64_t size, uint64_t *expected, uint64_t desired);
+long user_cas16(void *p, uint64_t expected[2], const uint64_t desired[2]);
 
 #define SYS0(n)			  gate(n, 0, 0, 0, 0, 0, 0)
 #define SYS1(n, a)		  gate(n, (long)(a), 0, 0, 0, 0, 0)

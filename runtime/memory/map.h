@@ -19,8 +19,9 @@
  *   6000_1000_0000    6000_1100_0000    control page, table of entries for libheddle.so
  *   6001_0000_0000    6004_0000_0000    stacks of the runtime, by slot
  *   6010_0000_0000    6090_0000_0000    rings and streams, by slot
- *   6100_0000_0000    6800_0000_0000    claim tables, by slot
- *   6800_0000_0000    6e00_0000_0000    shadow words
+ *   6100_0000_0000    6300_0000_0000    claim tables, by slot
+ *   6300_0000_0000    6400_0000_0000    tables of the order schemes
+ *   6400_0000_0000    6e00_0000_0000    their states per 8 bytes of the program
  *   6e00_0000_0000    7000_0000_0000    buffers for large system calls
  *
  * Stub pools must be in branch range of the code they serve (128 MiB on
@@ -59,8 +60,12 @@
 #define MAP_STREAMS_BASE   0x601000000000ul
 #define MAP_STREAM_ROOM	   0x000004000000ul /* per slot */
 #define MAP_STREAMS_END	   0x609000000000ul
+#define MAP_STAMPS_BASE	   0x609000000000ul
+#define MAP_STAMPS_ROOM	   0x000c00000000ul /* per level */
 #define MAP_CLAIMS_BASE	   0x610000000000ul
-#define MAP_SHADOW_BASE	   0x680000000000ul
+#define MAP_TABLES_BASE	   0x630000000000ul
+#define MAP_TABLES_END	   0x640000000000ul
+#define MAP_SHADOW_BASE	   0x640000000000ul
 #define MAP_SCRATCH_BASE   0x6e0000000000ul
 #define MAP_SCRATCH_END	   0x700000000000ul
 #define MAP_OURS_END	   0x700000000000ul

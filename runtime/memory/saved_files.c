@@ -1,5 +1,7 @@
 /*
- * Files that the program maps are kept in the trace, once per content.
+ * Files that the program maps are kept in the trace: small ones in the stream
+ * itself (git maps hundreds, and making a file costs more than its bytes),
+ * others in files/, once per content.
  *
  * The key names device, inode, size and time of last change. A file that was
  * changed very recently could change again without a new time, so its copy gets
@@ -11,8 +13,9 @@
 #include <linux/fcntl.h>
 #include <linux/stat.h>
 
-#define COPY_STEP (1ul << 30)
-#define RECENT_NS 2000000000ll
+#define COPY_STEP  (1ul << 30)
+#define RECENT_NS  2000000000ll
+#define SMALL_FILE 16384
 
 static int64_t now_ns(void)
 {
@@ -43,6 +46,26 @@ static long copy_all(long from, long to, uint64_t size)
 	return 0;
 }
 
+/* The program's limit on file sizes is not meant for the trace. */
+struct limit {
+	uint64_t soft, hard;
+};
+static struct limit lift_file_limit(void)
+{
+	struct limit before = { ~0ull, ~0ull };
+	SYS4(__NR_prlimit64, 0, 1 /* RLIMIT_FSIZE */, 0, &before);
+	const struct limit lifted = { before.hard, before.hard };
+	if (before.soft != before.hard)
+		SYS4(__NR_prlimit64, 0, 1, &lifted, 0);
+	return before;
+}
+
+static void restore_file_limit(struct limit before)
+{
+	if (before.soft != before.hard)
+		SYS4(__NR_prlimit64, 0, 1, &before, 0);
+}
+
 /* Copies into `folder`, under a name of its own until it is complete. */
 static void save(long fd, uint64_t size, const char *folder, const char *key)
 {
@@ -53,7 +76,9 @@ static void save(long fd, uint64_t size, const char *folder, const char *key)
 	long to = file_open(TEXT_OF(part), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to < 0)
 		cannot("cannot save a mapped file as %s: error %d", TEXT_OF(part), -to);
+	struct limit limit = lift_file_limit();
 	long r = copy_all(fd, to, size);
+	restore_file_limit(limit);
 	file_close(to);
 	if (r < 0)
 		cannot("cannot save a mapped file as %s: error %d\nheddle: is the trace's disk full? Use -o DIR on "
@@ -71,8 +96,40 @@ static bool link_from_cache(const char *key, const char *path)
 	return r == 0 || r == -EEXIST;
 }
 
-long saved_file_keep(long fd, char key[64])
+/* Copies the file into files/, or finds it there, and writes its key. */
+static void keep(long fd, const struct statx *st, char key[64])
 {
+	struct text k = { key, key + 63 };
+	key[0] = 0;
+	bool recent = now_ns() - (st->stx_ctime.tv_sec * 1000000000ll + st->stx_ctime.tv_nsec) < RECENT_NS;
+	TEXT(folder, PATH_ROOM);
+	text_add(&folder, "%s/files", control->trace);
+	if (recent) {
+		static uint64_t copies;
+		text_add(&k, "r%u.%u", (unsigned long)image_number, __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED));
+		save(fd, st->stx_size, TEXT_OF(folder), key);
+		return;
+	}
+	text_add(&k, "%u.%u.%u.%u.%u", (unsigned long)(st->stx_dev_major * 4096ul + st->stx_dev_minor), st->stx_ino,
+		 st->stx_size, (unsigned long)st->stx_ctime.tv_sec, (unsigned long)st->stx_ctime.tv_nsec);
+	TEXT(path, PATH_ROOM);
+	text_add(&path, "%s/%s", TEXT_OF(folder), key);
+	if (SYS4(__NR_faccessat, AT_FDCWD, TEXT_OF(path), 0, 0) == 0)
+		return;
+	if (*control->cache) {
+		if (link_from_cache(key, TEXT_OF(path)))
+			return;
+		save(fd, st->stx_size, control->cache, key);
+		if (link_from_cache(key, TEXT_OF(path)))
+			return;
+	}
+	save(fd, st->stx_size, TEXT_OF(folder), key);
+}
+
+long saved_file_log(struct call *c, unsigned arg, long fd)
+{
+	uint8_t bytes[SMALL_FILE];
+	char key[64];
 	struct statx st;
 	memset(&st, 0, sizeof st);
 	long r = SYS5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st);
@@ -80,36 +137,23 @@ long saved_file_keep(long fd, char key[64])
 		return r;
 	if ((st.stx_mode & S_IFMT) != S_IFREG)
 		return -ENODEV;
-	struct text k = { key, key + 63 };
-	key[0] = 0;
-	text_add(&k, "%u.%u.%u.%u.%u", (unsigned long)(st.stx_dev_major * 4096ul + st.stx_dev_minor), st.stx_ino,
-		 st.stx_size, (unsigned long)st.stx_ctime.tv_sec, (unsigned long)st.stx_ctime.tv_nsec);
-	bool recent = now_ns() - (st.stx_ctime.tv_sec * 1000000000ll + st.stx_ctime.tv_nsec) < RECENT_NS;
-	TEXT(folder, PATH_ROOM);
-	text_add(&folder, "%s/files", control->trace);
-	if (recent) {
-		k = (struct text){ key, key + 63 };
-		static uint64_t copies;
-		text_add(&k, "r%u.%u", (unsigned long)image_number, __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED));
-		save(fd, st.stx_size, TEXT_OF(folder), key);
-		return (long)st.stx_size;
+	long n = file_read(fd, bytes, st.stx_size > SMALL_FILE ? 4 : SMALL_FILE, 0);
+	if (n < 0)
+		return n; /* not open for reading: it cannot be mapped either */
+	/* programs and libraries deserve a name: who looks for functions by address finds them in files/ */
+	bool is_elf = n >= 4 && !memcmp(bytes, "\177ELF", 4);
+	if (st.stx_size <= SMALL_FILE && !is_elf) {
+		entry_room(c, (size_t)n);
+		call_block(c, BLOCK_CONTENT, arg, 0, (uint32_t)n, bytes);
+		return 0;
 	}
-	TEXT(path, PATH_ROOM);
-	text_add(&path, "%s/%s", TEXT_OF(folder), key);
-	if (SYS4(__NR_faccessat, AT_FDCWD, TEXT_OF(path), 0, 0) == 0)
-		return (long)st.stx_size;
-	if (*control->cache) {
-		if (link_from_cache(key, TEXT_OF(path)))
-			return (long)st.stx_size;
-		save(fd, st.stx_size, control->cache, key);
-		if (link_from_cache(key, TEXT_OF(path)))
-			return (long)st.stx_size;
-	}
-	save(fd, st.stx_size, TEXT_OF(folder), key);
-	return (long)st.stx_size;
+	keep(fd, &st, key);
+	entry_room(c, sizeof key);
+	call_block(c, BLOCK_FILE, arg, st.stx_size, (uint32_t)strlen(key) + 1, key);
+	return 0;
 }
 
-long saved_file_open(const char *key)
+static long open_key(const char *key)
 {
 	TEXT(path, PATH_ROOM);
 	if (strchr(key, '/'))
@@ -119,4 +163,19 @@ long saved_file_open(const char *key)
 	if (fd < 0)
 		cannot("the trace lacks the saved file %s", TEXT_OF(path));
 	return fd;
+}
+
+/* A nameless file with these bytes. */
+static long file_of(const void *bytes, size_t n)
+{
+	long fd = SYS2(__NR_memfd_create, "mapped file", 1 /* MFD_CLOEXEC */);
+	if (fd < 0 || SYS4(__NR_pwrite64, fd, bytes, n, 0) != (long)n)
+		cannot("no memory for a mapped file of %u bytes: error %d", n, -fd);
+	return fd;
+}
+
+long saved_file_open(const struct block *b, uint64_t *size)
+{
+	*size = b->kind == BLOCK_CONTENT ? b->len : b->addr;
+	return b->kind == BLOCK_CONTENT ? file_of(block_data(b), b->len) : open_key(block_data(b));
 }

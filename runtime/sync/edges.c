@@ -40,6 +40,8 @@ static bool is_known(struct thread *t, uint64_t stamp)
 
 void op_edge(struct thread *t, uint64_t stamp)
 {
+	if (unlikely(order_used) && !replaying)
+		order_op_follows(t, stamp);
 	if (replaying || STAMP_CLOCK(stamp) <= fork_base || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
 		return;
 	size_t size = sizeof(struct entry) + 16;
@@ -121,6 +123,7 @@ static void wake_waiters(struct thread *source)
 			link = &w->next_waiter;
 		}
 	}
+	__atomic_store_n(&source->front->waited, source->waiters != 0, __ATOMIC_SEQ_CST);
 	unlock_waiters(source);
 }
 
@@ -129,7 +132,8 @@ static void sleep_for_op(struct thread *t, struct thread *source)
 	t->wake = 0;
 	lock_waiters(source);
 	t->next_waiter = source->waiters;
-	__atomic_store_n(&source->waiters, t, __ATOMIC_SEQ_CST);
+	source->waiters = t;
+	__atomic_store_n(&source->front->waited, 1, __ATOMIC_SEQ_CST);
 	unlock_waiters(source);
 	if (is_done(source, t->waits_for))
 		wake_waiters(source); /* ourselves among them */
@@ -166,16 +170,41 @@ static const struct entry *entry_of_op(struct thread *t, enum entry_kind kind)
 	return e;
 }
 
+/*
+ * Up to which op the log has nothing to say. A signal that came after op n is due at the end of n, so n is not free. What
+ * is no edge, outcome or signal is taken by something else than an op, and taking it makes `free` 0: log_take().
+ */
+static uint64_t first_not_free(struct thread *t)
+{
+	const struct entry *e = log_peek(t);
+	uint64_t limit = order_syncs() ? 0 : t->op_limit + 1;
+	if (!e || (e->kind != ENTRY_EDGE && e->kind != ENTRY_SYNC && e->kind != ENTRY_SIGNAL))
+		return limit;
+	if (e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_INEXACT)
+		return 0;
+	return MIN(limit, *(const uint64_t *)(e + 1));
+}
+
+static bool is_free(const struct front *f)
+{
+	return f->clock + 1 < f->free;
+}
+
 static void replay_begin(struct thread *t)
 {
+	if (is_free(t->front))
+		return;
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	if (t->front->clock >= t->op_limit)
 		thread_park(t); /* it had not finished this one when the recording ended */
+	if (unlikely(order_syncs()))
+		order_released(t); /* before it waits, as then */
 	for (const struct entry *e; (e = entry_of_op(t, ENTRY_EDGE));) {
 		uint64_t stamp = ((const uint64_t *)(e + 1))[1];
 		log_take(t);
 		wait_for_op(t, stamp);
 	}
+	t->front->free = first_not_free(t);
 }
 
 /* ---- both ------------------------------------------------------------------------------- */
@@ -186,6 +215,8 @@ uint64_t op_begin(struct thread *t)
 		replay_begin(t);
 	else if (unlikely(t->front->chaos))
 		chaos_perturb(t);
+	if (unlikely(order_used) && !replaying)
+		order_op_begins(t);
 	return t->front->clock + 1;
 }
 
@@ -196,7 +227,7 @@ long op_outcome(struct thread *t, long result)
 			log_outcome(t, result);
 		return result;
 	}
-	const struct entry *e = entry_of_op(t, ENTRY_SYNC);
+	const struct entry *e = is_free(t->front) ? 0 : entry_of_op(t, ENTRY_SYNC);
 	if (!e)
 		return 0;
 	result = e->result;
@@ -207,15 +238,35 @@ long op_outcome(struct thread *t, long result)
 void op_end(struct thread *t)
 {
 	struct front *f = t->front;
+	f->clock++;
 	if (!replaying) {
-		f->clock++;
+		if (unlikely(order_syncs()))
+			order_acquired(t);
 		return;
 	}
-	f->clock++;
 	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
-	wait_progress();
-	if (unlikely(__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST)))
+	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
 		wake_waiters(t);
+	/* After `done`: it may wait for an event of who waits for this op. */
+	if (unlikely(order_syncs()))
+		order_acquired(t);
+}
+
+/* After an op that libheddle.so has done itself, at replay. */
+long sync_op_wake(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)a, (void)b, (void)c, (void)d;
+	wake_waiters(t);
+	return 0;
+}
+
+/* An op on nothing: only to be an event, at whose end signals come. */
+long sync_op_point(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)a, (void)b, (void)c, (void)d;
+	op_begin(t);
+	op_end(t);
+	return 0;
 }
 
 /* ---- waiting, recording ------------------------------------------------------------------- */
@@ -232,51 +283,4 @@ long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, co
 void sync_wake(uint32_t *word, int count)
 {
 	SYS3(__NR_futex, word, 1 /* FUTEX_WAKE */, count);
-}
-
-/* ---- stamps of objects that have no room for one -------------------------------------------- */
-
-#define STAMPS 65536 /* a power of two */
-
-struct side_stamp {
-	const void *object;
-	uint64_t stamp;
-	uint32_t lock;
-};
-static struct side_stamp side[STAMPS];
-
-/* Entries are never taken away: an address that is used again continues its chain, which costs an edge. */
-uint64_t *stamp_lock(const void *object)
-{
-	uint64_t h = (uint64_t)object >> 3;
-	h = (h ^ h >> 16) % STAMPS;
-	for (unsigned i = 0; i < STAMPS; i++, h = (h + 1) % STAMPS) {
-		struct side_stamp *s = &side[h];
-		const void *there = __atomic_load_n(&s->object, __ATOMIC_ACQUIRE), *none = 0;
-		if (!there &&
-		    __atomic_compare_exchange_n(&s->object, &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			there = object;
-		else if (!there)
-			there = none;
-		if (there != object)
-			continue;
-		while (__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
-			SYS0(__NR_sched_yield);
-		return &s->stamp;
-	}
-	cannot("the program uses more than %d synchronisation objects that need a place outside their own memory",
-	       (long)STAMPS);
-}
-
-void stamp_unlock(uint64_t *stamp)
-{
-	struct side_stamp *s = (struct side_stamp *)((uint8_t *)stamp - offsetof(struct side_stamp, stamp));
-	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
-}
-
-void stamps_forked(void)
-{
-	/* a lock that another thread held at that moment; its stamp is one word, and whole */
-	for (unsigned i = 0; memory_torn && i < STAMPS; i++)
-		side[i].lock = 0;
 }

@@ -313,10 +313,3 @@ long sync_mutex_unlock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, u
 	op_given_end(t);
 	return r;
 }
-
-/* a: a mutex that is being destroyed. Nothing is kept about it that would harm the next user of its address. */
-long sync_mutex_forget(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)t, (void)a, (void)b, (void)c, (void)d;
-	return 0;
-}

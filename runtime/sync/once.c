@@ -22,6 +22,31 @@ static uint64_t side_stamp(const void *object, uint64_t replace)
 	return last;
 }
 
+/*
+ * The op that begins either of them. `take`, record only: 1 the caller runs it, 0 it is done, or SYNC_INTERRUPTED; `last`
+ * is the stamp of who finished, or failed. `running`: what the word is while somebody runs it.
+ */
+typedef long once_take_function(struct thread *t, void *word, uint64_t *last);
+
+static long once_or_guard_begin(struct thread *t, void *word, once_take_function *take, const void *running,
+				size_t size)
+{
+	uint64_t last = 0;
+	long r = 0;
+	op_begin(t);
+	if (!replaying) {
+		r = take(t, word, &last);
+		if (r == SYNC_INTERRUPTED)
+			return r;
+		op_edge(t, last);
+	}
+	r = op_outcome(t, r);
+	if (r && replaying)
+		memcpy(word, running, size);
+	op_end(t);
+	return r;
+}
+
 /* ---- pthread_once ---------------------------------------------------------------------- */
 
 /* A thread of the parent's that was in the routine at a fork is not in the child: it is run again, as by glibc. */
@@ -30,8 +55,7 @@ static uint32_t running_word(void)
 	return ONCE_RUNS | (image_number & 0xfffffff) << 4;
 }
 
-/* Record: 1 the caller runs it, 0 it is done, or SYNC_INTERRUPTED */
-static long once_take(struct thread *t, uint32_t *word)
+static long once_take_word(struct thread *t, uint32_t *word)
 {
 	for (;;) {
 		uint32_t old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -51,24 +75,19 @@ static long once_take(struct thread *t, uint32_t *word)
 	}
 }
 
+static long once_take(struct thread *t, void *word, uint64_t *last)
+{
+	long r = once_take_word(t, word);
+	*last = r == SYNC_INTERRUPTED ? 0 : side_stamp(word, 0);
+	return r;
+}
+
 /* a: the once word. Returns 1: the caller must run the routine and call once_end; 0: it is done. */
 long sync_once_begin(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)b, (void)c, (void)d;
-	uint32_t *word = (uint32_t *)a;
-	op_begin(t);
-	long r = 0;
-	if (!replaying) {
-		r = once_take(t, word);
-		if (r == SYNC_INTERRUPTED)
-			return r;
-		op_edge(t, side_stamp(word, 0));
-	}
-	r = op_outcome(t, r);
-	if (r && replaying)
-		*word = running_word();
-	op_end(t);
-	return r;
+	uint32_t running = running_word();
+	return once_or_guard_begin(t, (void *)a, once_take, &running, sizeof running);
 }
 
 /* a: the once word; failed: the routine was left before its end */
@@ -88,9 +107,9 @@ long sync_once_end(struct thread *t, uint64_t a, uint64_t failed, uint64_t c, ui
 
 /* ---- guards --------------------------------------------------------------------------------- */
 
-/* Record: as once_take(); `last` is the stamp of who finished, or failed. */
-static long guard_take(struct thread *t, uint64_t *word, uint64_t *last)
+static long guard_take(struct thread *t, void *guard, uint64_t *last)
 {
+	uint64_t *word = guard;
 	for (;;) {
 		uint64_t old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 		*last = old & GUARD_SET ? 0 : GUARD_STAMP(old);
@@ -114,20 +133,8 @@ static long guard_take(struct thread *t, uint64_t *word, uint64_t *last)
 long sync_guard_acquire(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)b, (void)c, (void)d;
-	uint64_t *word = (uint64_t *)a, last = 0;
-	op_begin(t);
-	long r = 0;
-	if (!replaying) {
-		r = guard_take(t, word, &last);
-		if (r == SYNC_INTERRUPTED)
-			return r;
-		op_edge(t, last);
-	}
-	r = op_outcome(t, r);
-	if (r && replaying)
-		*word = GUARD_RUNS;
-	op_end(t);
-	return r;
+	uint64_t running = GUARD_RUNS;
+	return once_or_guard_begin(t, (void *)a, guard_take, &running, sizeof running);
 }
 
 /* a: the guard; failed: the initialisation threw */

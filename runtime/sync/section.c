@@ -19,7 +19,8 @@
 #include "runtime/sync/objects.h"
 #include "runtime/sync/sync.h"
 
-enum { ENTER_TRY = 1, ENTER_BRIEFLY = 2, LEAVE_FORGET = 1 }; /* argument b; the same as in interpose/libc/libc.h */
+/* argument b; the same as in interpose/libc/libc.h */
+enum { ENTER_TRY = 1, ENTER_BRIEFLY = 2, ENTER_PATIENTLY = 4, LEAVE_FORGET = 1 };
 
 #define SECTIONS 65536 /* a power of two */
 #define REMOVED	 1ul   /* `object` of a place that may be used again; groups begin at 2, below */
@@ -117,7 +118,20 @@ static struct section *section_of(uint64_t object)
 
 /* ---- the lock, recording --------------------------------------------------------------- */
 
-#define BRIEFLY 100000000 /* nanoseconds */
+/* nanoseconds */
+#define BRIEFLY	  100000000ll
+#define PATIENTLY 3000000000ll
+
+static const int64_t *until(uint64_t how, int64_t time[2])
+{
+	if (!(how & (ENTER_BRIEFLY | ENTER_PATIENTLY)))
+		return 0;
+	SYS2(__NR_clock_gettime, 1 /* monotonic */, time);
+	time[1] += how & ENTER_BRIEFLY ? BRIEFLY : PATIENTLY;
+	time[0] += time[1] / 1000000000;
+	time[1] %= 1000000000;
+	return time;
+}
 
 /* 0, EBUSY, or SYNC_INTERRUPTED before anything has happened. */
 static long take(struct thread *t, struct section *s, uint64_t how)
@@ -132,15 +146,11 @@ static long take(struct thread *t, struct section *s, uint64_t how)
 	if (!__atomic_compare_exchange_n(&s->word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (how & ENTER_TRY)
 			return EBUSY;
-		int64_t until[2];
-		if (how & ENTER_BRIEFLY) {
-			SYS2(__NR_clock_gettime, 1 /* monotonic */, until);
-			until[0] += (until[1] + BRIEFLY) / 1000000000;
-			until[1] = (until[1] + BRIEFLY) % 1000000000;
-		}
+		int64_t time[2];
+		const int64_t *deadline = until(how, time);
 		while (__atomic_exchange_n(&s->word, 2, __ATOMIC_ACQUIRE)) {
 			/* a 2 that stays when we give up costs the holder one wake too many */
-			long r = sync_wait(t, &s->word, 2, 1, how & ENTER_BRIEFLY ? until : 0);
+			long r = sync_wait(t, &s->word, 2, 1, deadline);
 			if (r == -EINTR)
 				return SYNC_INTERRUPTED;
 			if (r == -ETIMEDOUT)
@@ -161,7 +171,7 @@ static void give(struct section *s)
 
 /* ---- the ops ------------------------------------------------------------------------------ */
 
-/* a: the object, b: ENTER_TRY, ENTER_BRIEFLY or 0. */
+/* a: the object, b: how, or 0. */
 long sync_section_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)c, (void)d;

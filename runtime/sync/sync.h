@@ -27,13 +27,15 @@
 
 /* The part of struct thread that the quick paths in libheddle.so touch. */
 struct front {
-	uint64_t clock; /* ops begun so far; only this thread writes it */
-	uint64_t done;	/* replay: ops finished, published with release; record: unused */
-	uint32_t slot;	/* this thread's number */
-	uint32_t quick; /* 1: recording without chaos, quick paths may be taken; 0: always call the runtime */
-	uint32_t tid;	/* the recorded thread id: what owner words hold, at record and replay */
-	uint32_t chaos; /* record: > 0: perturb scheduling at ops */
-	void *heap;	/* the allocator's state of this thread */
+	uint64_t clock;	 /* ops begun so far; only this thread writes it */
+	uint64_t done;	 /* replay: ops finished, published with release; record: unused */
+	uint32_t slot;	 /* this thread's number */
+	uint32_t quick;	 /* 1: recording without chaos, quick paths may be taken; 0: always call the runtime */
+	uint32_t tid;	 /* the recorded thread id: what owner words hold, at record and replay */
+	uint32_t chaos;	 /* record: > 0: perturb scheduling at ops */
+	void *heap;	 /* the allocator's state of this thread */
+	uint64_t free;	 /* replay: the log has nothing about ops below this one: no edge, no outcome, no signal */
+	uint32_t waited; /* replay: somebody sleeps until an op of this thread is done */
 };
 
 /* 0: no op yet (clocks begin at 1) */
@@ -75,15 +77,16 @@ void stamp_unlock(uint64_t *stamp);
  */
 #define SYNC_INTERRUPTED (-512)
 typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
-#define SYNC_FUNCTIONS(X)                                                                                           \
-	/* mutex.c */ X(mutex_lock) X(mutex_unlock) X(mutex_forget) /* rwlock.c */ X(rwlock_lock) X(                \
-		rwlock_unlock) /* spin.c */ X(spin_lock) X(spin_unlock) /* cond.c */ X(cond_enter) X(cond_wait)     \
-		X(cond_leave) X(cond_wake) /* barrier.c */ X(barrier_arrive) X(barrier_leave) /* semaphore.c */ X(  \
-			sem_take) X(sem_give) X(sem_value) /* once.c */ X(once_begin) X(once_end) X(guard_acquire)  \
-			X(guard_release) /* thread.c */ X(thread_reserve) X(thread_cancel_reserve) X(thread_begins) \
-				X(thread_released)                                                                  \
-					X(thread_joined) /* section.c: around libc functions that lock inside */ X( \
-						section_enter) X(section_leave) /* heap.c */ X(heap_refill)         \
+#define SYNC_FUNCTIONS(X)                                                                                              \
+	/* edges.c */ X(op_wake) X(op_point) /* mutex.c */ X(mutex_lock) X(mutex_unlock) /* rwlock.c */ X(rwlock_lock) \
+		X(rwlock_unlock) /* spin.c */ X(spin_lock) X(spin_unlock) /* cond.c */ X(cond_enter) X(cond_wait) X(   \
+			cond_leave) X(cond_wake) /* barrier.c */ X(barrier_arrive)                                     \
+			X(barrier_leave) /* semaphore.c */ X(sem_take) X(sem_give) X(sem_value) /* once.c */ X(        \
+				once_begin) X(once_end) X(guard_acquire)                                               \
+				X(guard_release) /* thread.c */ X(thread_reserve) X(thread_cancel_reserve) X(          \
+					thread_released)                                                               \
+					X(thread_joined) /* section.c: around libc functions that lock inside */ X(    \
+						section_enter) X(section_leave) /* heap.c */ X(heap_refill)            \
 						X(heap_return) X(heap_large) X(heap_large_free)
 #define SYNC_DECLARE(name) sync_function sync_##name;
 SYNC_FUNCTIONS(SYNC_DECLARE)

@@ -23,8 +23,6 @@ struct message {
 	uint32_t flags, pad2;
 };
 
-static const uint32_t never_held;
-
 struct output {
 	uint64_t user; /* where the program wants it */
 	uint8_t *from; /* where the kernel puts it */
@@ -157,14 +155,6 @@ void call_block(struct call *c, enum block_kind kind, unsigned arg, uint64_t add
 		to[n++] = 0;
 	memcpy(c->at, &b, sizeof b);
 	c->at = to + n;
-}
-
-/* Two numbers between the arguments and the blocks; what is there moves up. */
-static void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now)
-{
-	memmove(place + 2, place, (size_t)(end - (uint8_t *)place));
-	place[0] = ticket;
-	place[1] = now;
 }
 
 /*
@@ -455,94 +445,11 @@ void call_kernel(struct call *c)
 	c->restart = c->result == GATE_HELD;
 }
 
-/* ---- the quick way ------------------------------------------------------------------------------ */
-
-/*
- * Most calls have no inputs to log and at most one output of modest size (getppid, read, clock_gettime,
- * fstat): they are recorded by this one function, which does what record() does for them and no more.
- * Returns GATE_HELD, with nothing logged, if a held signal came first.
- */
-static bool decide_quick(const struct sys_row *row)
-{
-	const struct sys_io *io = row->io;
-	if (row->how != SYS_FROM_LOG || row->shape || (row->flags & ~(SYS_WAITS | SYS_NO_ORDER | SYS_NEW_FD)))
-		return false;
-	return !io->rule || ((io->rule == OUT_FIXED || io->rule == OUT_RESULT) && !io[1].rule);
-}
-
-bool record_is_quick(const struct sys_row *row, unsigned nr)
-{
-	static uint8_t known[512]; /* 0: not asked yet, 1: no, 2: yes */
-	if (unlikely(nr >= sizeof known))
-		return false;
-	if (unlikely(!known[nr]))
-		known[nr] = decide_quick(row) ? 2 : 1;
-	return known[nr] == 2;
-}
-
 /* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
 static void touch(uint8_t *from, const uint8_t *to)
 {
 	for (volatile uint8_t *p = from; p < to + 4096; p += 4096)
 		*p = *p;
-}
-
-long record_quick(struct thread *t, const struct sys_row *row, unsigned nr)
-{
-	const struct sys_io *io = row->io;
-	unsigned nargs = row->nargs;
-	uint64_t args[6];
-	for (int i = 0; i < 6; i++)
-		args[i] = REGS_ARG(&t->regs, i);
-	uint64_t user = io->rule ? args[io->arg] : 0;
-	uint64_t room = !user ? 0 : io->rule == OUT_FIXED ? io->unit : (uint64_t)io->unit * args[io->size_arg];
-	if (unlikely(room > RING_OUTPUT))
-		return RECORD_SLOWLY;
-	struct entry *e = log_reserve(t, sizeof *e + 6 * 8 + 16 + sizeof(struct block) + room + 8);
-	uint64_t *at = (uint64_t *)(e + 1);
-	for (unsigned i = 0; i < nargs; i++)
-		at[i] = args[i];
-	struct block *b = (struct block *)(at + nargs);
-	uint8_t *data = (uint8_t *)(b + 1);
-	if (user)
-		args[io->arg] = (uint64_t)data;
-	bool ordered = !(row->flags & SYS_NO_ORDER);
-	uint64_t ticket = ordered ? ticket_take() : 0;
-	long result = gate_wait(row->flags & SYS_WAITS ? &t->held : &never_held, nr, args);
-	if (unlikely(result == GATE_HELD)) {
-		t->dropped_ticket = ordered ? ticket + 1 : 0;
-		return result;
-	}
-	uint64_t now = __atomic_load_n(&tickets, __ATOMIC_RELAXED);
-	uint64_t n = user && result >= 0 ? io->rule == OUT_FIXED ? room : MIN((uint64_t)result * io->unit, room) : 0;
-	if (unlikely(result == -EFAULT && user))
-		touch(data, data + room);
-	uint8_t *end = (uint8_t *)b;
-	if (n) {
-		if (unlikely(user_copy((void *)user, data, n))) {
-			result = -EFAULT;
-		} else {
-			*b = (struct block){ .addr = user, .len = (uint32_t)n, .kind = BLOCK_OUT, .arg = io->arg };
-			end = data + n;
-			while ((uint64_t)end & 7)
-				*end++ = 0;
-		}
-	}
-	unsigned flags = nargs;
-	if (unlikely(ordered && (ticket != t->ticket || now != ticket + 1))) {
-		insert_tickets((uint64_t *)b, end, ticket, now);
-		end += 16;
-		flags |= ENTRY_TICKETS;
-	}
-	if (ordered)
-		t->ticket = now;
-	*e = (struct entry){ .size = (uint32_t)(end - (uint8_t *)e),
-			     .nr = (uint16_t)nr,
-			     .kind = ENTRY_SYSCALL,
-			     .flags = (uint8_t)flags,
-			     .result = result };
-	log_commit(t, e->size);
-	return result;
 }
 
 /* ---- the general way ------------------------------------------------------------------------------ */

@@ -63,12 +63,12 @@ static void run(struct call *c)
 	}
 }
 
-static long run_generally(struct thread *t, const struct sys_row *row, unsigned nr)
+static __attribute__((noinline)) long run_generally(struct thread *t, unsigned nr)
 {
 	struct call c;
 	c.t = t;
 	c.nr = nr;
-	c.row = row;
+	c.row = sys_find(nr);
 	for (int i = 0; i < 6; i++)
 		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
 	c.restart = false;
@@ -89,12 +89,14 @@ void dispatch(struct thread *t)
 {
 	signals_deliver(t, true);
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
-	const struct sys_row *row = sys_find(nr);
-	long result = RECORD_SLOWLY;
-	if (likely(!replaying && row) && record_is_quick(row, nr))
-		result = record_quick(t, row, nr);
-	if (result == RECORD_SLOWLY || result == GATE_HELD)
-		result = run_generally(t, row, nr);
+	bool ordered = order_syncs() && nr != __NR_futex; /* which is not logged, and perhaps not called again */
+	if (unlikely(ordered))
+		order_released(t);
+	long result = likely(!replaying) ? record_quick(t, nr) : RECORD_SLOWLY;
+	if (unlikely(result == RECORD_SLOWLY || result == GATE_HELD))
+		result = run_generally(t, nr);
+	if (unlikely(ordered))
+		order_acquired(t);
 	REGS_RESULT(&t->regs) = (uint64_t)result;
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);

@@ -22,12 +22,6 @@ static uint64_t base;
 static struct thread *waiters;
 static uint32_t lock;
 
-uint64_t ticket_take(void)
-{
-	/* relaxed: the value alone matters. Nobody else counts in a process of one thread. */
-	return likely(one_thread) ? tickets++ : __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
-}
-
 /* ---- replay ------------------------------------------------------------------------- */
 
 static void enter_lock(void)
@@ -88,13 +82,39 @@ void ticket_enter(uint64_t ticket)
 	leave_lock();
 }
 
+static bool anybody_parked(void)
+{
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (__atomic_load_n(&thread_of(slot)->state, __ATOMIC_RELAXED) == THREAD_PARKED)
+			return true;
+	return false;
+}
+
+/* Looking at every thread takes long when there are thousands, who may all come here: once in a while is enough. */
+static bool time_to_look(void)
+{
+	static uint64_t last;
+	uint64_t now[2], before = __atomic_load_n(&last, __ATOMIC_RELAXED);
+	SYS2(__NR_clock_gettime, 1 /* monotonic */, now);
+	uint64_t ms = now[0] * 1000 + now[1] / 1000000;
+	return ms >= before + 10 &&
+	       __atomic_compare_exchange_n(&last, &before, ms, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void ticket_pass_lost(void)
 {
-	if (__atomic_load_n(&lock, __ATOMIC_RELAXED) || !wait_all_idle(__atomic_load_n(&base, __ATOMIC_ACQUIRE)))
+	if (!time_to_look())
+		return;
+	uint64_t b = __atomic_load_n(&base, __ATOMIC_ACQUIRE);
+	bool in_futexes = !one_thread && wait_stuck_in_futexes(b);
+	if (__atomic_load_n(&lock, __ATOMIC_RELAXED) || !(in_futexes || wait_all_idle(b)))
 		return;
 	enter_lock();
-	bool idle = wait_all_idle(base), stuck = idle && !waiters && !one_thread;
-	if (waiters && idle) {
+	bool idle = in_futexes ? base == b : wait_all_idle(base), stuck = idle && !waiters && !one_thread;
+	/* if nobody has come to its end, all tickets still have an owner, who waits for a lock that is not pthread's */
+	if (in_futexes && idle && !anybody_parked())
+		stuck = true;
+	if (waiters && idle && !stuck) {
 		begun[base % WINDOW] = 1;
 		advance();
 	}

@@ -219,6 +219,66 @@ sync_call:
 	ldr x19, [x19, #152]
 	ret
 
+/*
+ * The hooks (compiler/hooks.h): from the program into hook_run(), on a stack of
+ * ours. x0: struct hook_self, in the header of the ring (MAP_STREAMS_BASE, 64 MiB a
+ * slot), so it tells the slot. The caller expects all but x0-x8, x16-x18 back;
+ * vector registers are not touched. x16, the number of the hook, is kept for a
+ * call that is made again after a handler.
+ */
+.macro hook_entries number, name, more:vararg
+	.globl hook_entry_\name
+hook_entry_\name:
+	mov x16, #\number
+	b hook_entry
+	.ifnb \more
+	hook_entries (\number + 1), \more
+	.endif
+.endm
+	hook_entries 0, load, store, load_wide, store_wide, rmw, rmw_wide, cas, cas_wide, set, copy, enter, leave, poll, claim
+hook_entry:
+	mov x17, #0x6010 << 32
+	sub x17, x0, x17
+	lsr x17, x17, #26
+	mov x8, #0x6001 << 32
+	movk x8, #0xc, lsl #16
+	add x17, x8, x17, lsl #20
+	stp x0, x1, [x17]
+	stp x2, x3, [x17, #16]
+	stp x4, x5, [x17, #32]
+	stp x8, x9, [x17, #64]
+	stp x10, x11, [x17, #80]
+	stp x12, x13, [x17, #96]
+	stp x14, x15, [x17, #112]
+	str x16, [x17, #128]
+	stp x18, x19, [x17, #144]
+	stp x20, x21, [x17, #160]
+	stp x22, x23, [x17, #176]
+	stp x24, x25, [x17, #192]
+	stp x26, x27, [x17, #208]
+	str x28, [x17, #224]
+	stp x29, x30, [x17, #T_X29]
+	mov x8, sp
+	str x8, [x17, #T_SP]
+	adr x8, hook_entry
+	mrs x9, nzcv
+	stp x8, x9, [x17, #T_PC]
+	ldr x8, [x17, #T_STACK]
+	mov sp, x8
+	mov x19, x17
+	mov x0, x17
+	mov x29, #0
+	bl hook_run
+	ldr x8, [x19, #T_SP]
+	mov sp, x8
+	ldp x29, x30, [x19, #T_X29]
+	ldr x9, [x19, #72]
+	ldp x10, x11, [x19, #80]
+	ldp x12, x13, [x19, #96]
+	ldp x14, x15, [x19, #112]
+	ldr x19, [x19, #152]
+	ret
+
 /* struct front *sync_self(void) */
 sync_self:
 	find_thread x0, x1, x2
@@ -302,10 +362,49 @@ program_entry:
 	mov x2, x20
 	b enter_program
 
+/*
+ * Large pieces go through vector registers, which are the program's: kept on the stack meanwhile. The rest is user_copy's,
+ * below. Faults in here continue at user_vectors_fault.
+ */
+	.macro restore_vectors
+	ldp q2, q3, [sp, #32]
+	ldp q4, q5, [sp, #64]
+	ldp q6, q7, [sp, #96]
+	ldp q0, q1, [sp], #128
+	.endm
+	.globl user_vectors_begin, user_vectors_end, user_vectors_fault
+user_copy_vectors:
+	stp q0, q1, [sp, #-128]!
+	stp q2, q3, [sp, #32]
+	stp q4, q5, [sp, #64]
+	stp q6, q7, [sp, #96]
+user_vectors_begin:
+1:	ldp q0, q1, [x1]
+	ldp q2, q3, [x1, #32]
+	ldp q4, q5, [x1, #64]
+	ldp q6, q7, [x1, #96]
+	add x1, x1, #128
+	stp q0, q1, [x0]
+	stp q2, q3, [x0, #32]
+	stp q4, q5, [x0, #64]
+	stp q6, q7, [x0, #96]
+	add x0, x0, #128
+	sub x2, x2, #128
+	cmp x2, #128
+	b.hs 1b
+user_vectors_end:
+	restore_vectors
+	b user_copy
+user_vectors_fault:
+	restore_vectors
+	b user_fault
+
 /* long user_copy(to, from, n); faults between user_begin and user_end continue at user_fault */
 	.globl user_copy, user_probe, user_begin, user_end, user_fault
 user_begin:
 user_copy:
+	cmp x2, #512
+	b.hs user_copy_vectors
 	subs x2, x2, #64
 	b.lo 2f
 1:	ldp x3, x4, [x1]
@@ -347,6 +446,83 @@ user_probe:
 	cmp x0, x2
 	b.ls 7b
 8:	mov x0, #0
+	ret
+
+/* long user_load(addr, size: 1, 2, 4 or 8, out) */
+	.globl user_load, user_store, user_cas, user_cas16
+user_load:
+	tbnz x1, #3, 8f
+	tbnz x1, #2, 4f
+	tbnz x1, #1, 2f
+	ldrb w3, [x0]
+	b 9f
+2:	ldrh w3, [x0]
+	b 9f
+4:	ldr w3, [x0]
+	b 9f
+8:	ldr x3, [x0]
+9:	str x3, [x2]
+	mov x0, #0
+	ret
+
+/* long user_store(addr, size: 1, 2, 4 or 8, value) */
+user_store:
+	tbnz x1, #3, 8f
+	tbnz x1, #2, 4f
+	tbnz x1, #1, 2f
+	strb w2, [x0]
+	b 9f
+2:	strh w2, [x0]
+	b 9f
+4:	str w2, [x0]
+	b 9f
+8:	str x2, [x0]
+9:	mov x0, #0
+	ret
+
+/* long user_cas(addr, size, expected, desired): 1 if it took place, else 0 and *expected is what was there */
+.macro cas load, store, r
+10:	\load \r\()5, [x0]
+	cmp \r\()5, \r\()4
+	b.ne 11f
+	\store w6, \r\()3, [x0]
+	cbnz w6, 10b
+	mov x0, #1
+	ret
+11:	clrex
+	str x5, [x2]
+	mov x0, #0
+	ret
+.endm
+user_cas:
+	ldr x4, [x2]
+	tbnz x1, #3, 8f
+	tbnz x1, #2, 4f
+	tbnz x1, #1, 2f
+	and w4, w4, #0xff
+	cas ldaxrb, stlxrb, w
+2:	and w4, w4, #0xffff
+	cas ldaxrh, stlxrh, w
+4:	cas ldaxr, stlxr, w
+8:	cas ldaxr, stlxr, x
+
+/* long user_cas16(addr, expected, desired) */
+user_cas16:
+	ldp x3, x4, [x1]
+	ldp x5, x6, [x2]
+1:	ldaxp x7, x8, [x0]
+	cmp x7, x3
+	ccmp x8, x4, #0, eq
+	b.ne 2f
+	stlxp w9, x5, x6, [x0]
+	cbnz w9, 1b
+	mov x0, #1
+	ret
+	/* what was read is one value only if it can be stored back */
+2:	stlxp w9, x7, x8, [x0]
+	cbnz w9, 1b
+	stp x7, x8, [x1]
+	mov x0, #0
 	ret
 user_end:
 user_fault:

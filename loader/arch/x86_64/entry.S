@@ -237,6 +237,59 @@ sync_call:
 	mov T_RBX(%rbx), %rbx
 	ret
 
+/*
+ * The hooks (compiler/hooks.h): from the program into hook_run(), on a stack of
+ * ours. The caller expects all but rax, rdx and r11 back; vector registers are
+ * not touched. r11, the number of the hook, is kept for a call that is made again
+ * after a handler.
+ */
+.macro hook_entries number, name, more:vararg
+	.globl hook_entry_\name
+hook_entry_\name:
+	mov $\number, %r11d
+	jmp hook_entry
+	.ifnb \more
+	hook_entries (\number + 1), \more
+	.endif
+.endm
+	hook_entries 0, load, store, load_wide, store_wide, rmw, rmw_wide, cas, cas_wide, set, copy, enter, leave, poll, claim
+hook_entry:
+	mov %rdi, %gs:T_RDI
+	mov %rsi, %gs:T_RSI
+	mov %rdx, %gs:T_RDX
+	mov %rcx, %gs:T_RCX
+	mov %r8, %gs:T_R8
+	mov %r9, %gs:T_R9
+	mov %r10, %gs:T_R10
+	mov %r11, %gs:T_R11
+	mov %rbx, %gs:T_RBX
+	mov %rbp, %gs:T_RBP
+	mov %r12, %gs:T_R12
+	mov %r13, %gs:T_R13
+	mov %r14, %gs:T_R14
+	mov %r15, %gs:T_R15
+	mov %rsp, %gs:T_SP
+	lea hook_entry(%rip), %rax
+	mov %rax, %gs:T_PC
+	movq $0x202, %gs:T_FLAGS
+	mov %rsp, %r12
+	mov %gs:T_STACK, %rsp
+	find_thread %rbx
+	mov %rbx, %rdi
+	xor %ebp, %ebp
+	call hook_run
+	mov %r12, %rsp
+	mov T_RDI(%rbx), %rdi
+	mov T_RSI(%rbx), %rsi
+	mov T_RCX(%rbx), %rcx
+	mov T_R8(%rbx), %r8
+	mov T_R9(%rbx), %r9
+	mov T_R10(%rbx), %r10
+	mov T_RBP(%rbx), %rbp
+	mov T_R12(%rbx), %r12
+	mov T_RBX(%rbx), %rbx
+	ret
+
 /* struct front *sync_self(void) */
 sync_self:
 	mov %gs:T_FRONT, %rax
@@ -318,6 +371,10 @@ program_entry:
 
 /* long user_copy(to, from, n); faults between user_begin and user_end continue at user_fault */
 	.globl user_copy, user_probe, user_begin, user_end, user_fault
+	.globl user_vectors_begin, user_vectors_end, user_vectors_fault
+user_vectors_begin:
+user_vectors_end:
+user_vectors_fault:
 user_begin:
 user_copy:
 	cmp $1024, %rdx
@@ -363,6 +420,86 @@ user_probe:
 	cmp %rsi, %rdi
 	jbe 6b
 7:	xor %eax, %eax
+	ret
+/* long user_load(addr, size: 1, 2, 4 or 8, out) */
+	.globl user_load, user_store, user_cas, user_cas16
+user_load:
+	xor %eax, %eax
+	cmp $4, %esi
+	ja 8f
+	je 4f
+	cmp $1, %esi
+	je 1f
+	movzwl (%rdi), %eax
+	jmp 9f
+1:	movzbl (%rdi), %eax
+	jmp 9f
+4:	mov (%rdi), %eax
+	jmp 9f
+8:	mov (%rdi), %rax
+9:	mov %rax, (%rdx)
+	xor %eax, %eax
+	ret
+
+/* long user_store(addr, size: 1, 2, 4 or 8, value) */
+user_store:
+	xor %eax, %eax
+	cmp $4, %esi
+	ja 8f
+	je 4f
+	cmp $1, %esi
+	je 1f
+	mov %dx, (%rdi)
+	ret
+1:	mov %dl, (%rdi)
+	ret
+4:	mov %edx, (%rdi)
+	ret
+8:	mov %rdx, (%rdi)
+	ret
+
+/* long user_cas(addr, size, expected, desired): 1 if it took place, else 0 and *expected is what was there */
+user_cas:
+	mov (%rdx), %rax
+	cmp $4, %esi
+	ja 8f
+	je 4f
+	cmp $1, %esi
+	je 1f
+	movzwl %ax, %eax
+	lock cmpxchg %cx, (%rdi)
+	jmp 9f
+1:	movzbl %al, %eax
+	lock cmpxchg %cl, (%rdi)
+	jmp 9f
+4:	mov %eax, %eax
+	lock cmpxchg %ecx, (%rdi)
+	jmp 9f
+8:	lock cmpxchg %rcx, (%rdi)
+9:	jne 2f
+	mov $1, %eax
+	ret
+2:	mov %rax, (%rdx)
+	xor %eax, %eax
+	ret
+
+/* long user_cas16(addr, expected, desired) */
+user_cas16:
+	lock addq $0, (%rdi) /* faults here, if it will: from the next line on rbx is not as it was */
+	mov %rbx, %r9
+	mov %rdx, %r8
+	mov (%rsi), %rax
+	mov 8(%rsi), %rdx
+	mov (%r8), %rbx
+	mov 8(%r8), %rcx
+	lock cmpxchg16b (%rdi)
+	mov %r9, %rbx
+	jne 2f
+	mov $1, %eax
+	ret
+2:	mov %rax, (%rsi)
+	mov %rdx, 8(%rsi)
+	xor %eax, %eax
 	ret
 user_end:
 user_fault:

@@ -82,7 +82,7 @@ static long exec_loader(const struct process *p, const char *path, uint32_t imag
 	text_add(&number, "%u", (unsigned long)image);
 	/* the new image tells heddle that the streams of this one are over; a vfork child leaves its parent's alone */
 	if (path && !thread_here()->vfork_depth)
-		text_add(&number, "<%u/%u", (unsigned long)image_number, (unsigned long)thread_highest());
+		text_add(&number, "<%u", (unsigned long)thread_here()->log.number);
 	text_add(&control_path, "%s/control", control->work_dir);
 	shown_list(p, &descriptors);
 	if (close_fd >= 0)
@@ -145,6 +145,17 @@ static void run_exec(struct call *c, const char *path, uint64_t argv, uint64_t e
 	call_end(c);
 }
 
+/* Of /proc/self/exe, which will be the loader when that opens it. */
+static void path_of_program(char path[PATH_ROOM])
+{
+	if (!exe_link_set) {
+		memcpy(path, program_path, PATH_ROOM);
+		return;
+	}
+	long n = SYS4(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", path, PATH_ROOM - 1);
+	path[n > 0 ? n : 0] = 0;
+}
+
 void special_exec(struct call *c)
 {
 	char path[PATH_ROOM];
@@ -158,8 +169,8 @@ void special_exec(struct call *c)
 		return;
 	}
 	memcpy(path, (void *)c->args[0], (size_t)n + 1);
-	if (!strcmp(path, "/proc/self/exe")) /* it will be the loader by then */
-		memcpy(path, program_path, sizeof path);
+	if (!strcmp(path, "/proc/self/exe"))
+		path_of_program(path);
 	run_exec(c, path, c->args[1], c->args[2], -1);
 }
 

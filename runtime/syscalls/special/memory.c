@@ -37,15 +37,17 @@ static long map_again(struct call *c, const struct entry *e)
 {
 	const uint64_t *a = c->args;
 	const struct block *file = entry_find(e, BLOCK_FILE, -1);
-	uint64_t flags = (a[3] & BEHAVIOUR) | MAP_FIXED;
+	if (!file)
+		file = entry_find(e, BLOCK_CONTENT, -1);
+	uint64_t size, flags = (a[3] & BEHAVIOUR) | MAP_FIXED;
 	if (!file) {
 		flags |= MAP_ANONYMOUS | (a[3] & MAP_SHARED ? MAP_SHARED : MAP_PRIVATE);
 		return SYS6(__NR_mmap, e->result, a[1], a[2], flags, -1, 0);
 	}
-	long fd = saved_file_open(block_data(file));
+	long fd = saved_file_open(file, &size);
 	long r = SYS6(__NR_mmap, e->result, a[1], a[2], flags | MAP_PRIVATE, fd, a[5]);
 	file_close(fd);
-	uint64_t in_file = ALIGN_UP(file->addr > a[5] ? file->addr - a[5] : 0, page_size);
+	uint64_t in_file = ALIGN_UP(size > a[5] ? size - a[5] : 0, page_size);
 	if ((a[3] & MAP_TYPE) != MAP_PRIVATE && !is_error(r) && a[1] > in_file) {
 		/* the file may have grown later; there the copy has no bytes, and the program's own follow */
 		SYS6(__NR_mmap, (uint64_t)r + in_file, a[1] - in_file, a[2], flags | MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -72,16 +74,9 @@ void special_mmap(struct call *c)
 	}
 	call_begin(c);
 	bool fixed = a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
-	if (!(a[3] & MAP_ANONYMOUS) && a[1]) {
-		char key[64];
-		long size = saved_file_keep((int)a[4], key);
-		if (size >= 0)
-			call_block(c, BLOCK_FILE, 4, (uint64_t)size, (uint32_t)strlen(key) + 1, key);
-		else if (size == -ENODEV && !is_zero_device((int)a[4]))
-			cannot("the program maps a device or another special file (descriptor %d), which cannot be "
-			       "recorded",
-			       a[4]);
-	}
+	if (!(a[3] & MAP_ANONYMOUS) && a[1] && saved_file_log(c, 4, (int)a[4]) == -ENODEV && !is_zero_device((int)a[4]))
+		cannot("the program maps a device or another special file (descriptor %d), which cannot be recorded",
+		       a[4]);
 	if (fixed && is_ours(a[0], a[1]))
 		c->result = -ENOMEM;
 	else if (fixed)

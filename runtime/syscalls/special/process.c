@@ -52,7 +52,7 @@ static void become_child(struct call *c, uint32_t image)
 		}
 	} else {
 		process_id = (uint32_t)SYS0(__NR_getpid);
-		log_open(t, image);
+		log_forked(t, image);
 		log_fork_start(t);
 		__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
 	}
@@ -87,6 +87,7 @@ static void record_fork(struct call *c)
 	call_begin(c);
 	signals_before_fork();
 	thread_before_fork();
+	log_before_fork(c->t);
 	/* the child runs on a copy of this very stack; its own is set when it returns to the program */
 	long pid = gate(__NR_clone, (long)c->args[0], 0, (long)c->args[2], (long)c->args[3], (long)c->args[4], 0);
 	thread_after_fork();
@@ -94,6 +95,8 @@ static void record_fork(struct call *c)
 		become_child(c, image);
 		return;
 	}
+	if (pid < 0)
+		log_fork_failed(c->t);
 	signals_after_fork(c->t, false);
 	if (shares_memory)
 		control->shares_memory = 1;
@@ -267,7 +270,7 @@ void special_exit_group(struct call *c)
 		call_end(c);
 	}
 	if (!c->t->vfork_depth)
-		log_done(c->t);
+		log_leave(c->t);
 	for (;;)
 		SYS1(__NR_exit_group, c->args[0]);
 }
@@ -291,6 +294,39 @@ void special_set_robust_list(struct call *c)
 	call_run(c);
 }
 
+static uint64_t caller_of(const struct regs *r)
+{
+#ifdef __x86_64__
+	uint64_t caller = 0;
+	user_copy(&caller, (const void *)r->sp, sizeof caller);
+	return caller;
+#else
+	return r->x[30];
+#endif
+}
+
+/* The site of this call, a free one, or the last. Two threads may find two for the same place: heddle adds them up. */
+static struct futex_site *site_of(const struct call *c, uint64_t pc, uint64_t caller)
+{
+	struct futex_site *s = control->futexes;
+	for (; s < control->futexes + FUTEX_SITES - 1; s++) {
+		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE); /* with the release below */
+		if (state == 2 && s->pc == pc && s->caller == caller && s->image == image_number)
+			return s;
+		if (state ||
+		    !__atomic_compare_exchange_n(&s->state, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		s->image = image_number;
+		s->slot = c->t->slot;
+		s->event = c->t->log.events;
+		s->pc = pc;
+		s->caller = caller;
+		__atomic_store_n(&s->state, 2, __ATOMIC_RELEASE);
+		return s;
+	}
+	return s;
+}
+
 void special_futex(struct call *c)
 {
 	if (one_thread && !memory_torn) {
@@ -300,7 +336,15 @@ void special_futex(struct call *c)
 	/*
 	 * Among threads a futex is a lock that is not pthread's: of libc itself, or of the program. Its
 	 * word is real memory at replay too, so the call is real in both modes, and not an event: whether
-	 * it has to wait depends on the moment.
+	 * it has to wait depends on the moment. heddle tells those of the program (see site_of).
 	 */
+	if (!replaying)
+		__atomic_fetch_add(&site_of(c, c->t->regs.pc, caller_of(&c->t->regs))->calls, 1, __ATOMIC_RELAXED);
+	/* FUTEX_WAIT and FUTEX_WAIT_BITSET without a time limit: see wait_stuck_in_futexes() */
+	bool waits = (c->args[1] & 127) % 9 == 0 && !c->args[3];
+	__atomic_store_n(&c->t->waits_futex, waits, __ATOMIC_RELAXED);
 	call_kernel(c);
+	__atomic_store_n(&c->t->waits_futex, false, __ATOMIC_RELAXED);
+	if (replaying)
+		wait_progress();
 }

@@ -1,0 +1,20 @@
+/*
+ * What a binary built by heddle-cc tells about itself.
+ */
+#ifndef COMMANDS_SITES_H
+#define COMMANDS_SITES_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sites_note {
+	int version;
+	char select[64], mode[32];
+	size_t objects, sites, hooked; /* objects: modules that the pass has seen */
+	char foreign[4096];	       /* objects of other compilers, separated by ':' */
+};
+
+/* False: not built by heddle-cc. Dies if the file is none that could be. */
+bool sites_read_note(const char *path, struct sites_note *note);
+/* heddle dump --sites: one line a site. */
+int sites_dump(const char *path, bool why, bool json);
+#endif

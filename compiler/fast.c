@@ -1,0 +1,226 @@
+/*
+ * The part of the hooks that is compiled into the program. clang makes bitcode of this file (fast.bc), the pass links
+ * it into each module, calls the functions marked INLINE around every access, and lets them be inlined. The rest stays,
+ * once in every linked file (executable or library; the pass makes it linkonce_odr and hidden).
+ *
+ * Budget of an access that hits: 6 loads, 2 stores, 1 branch, all in the thread's own memory.
+ */
+#include "compiler/hooks.h"
+
+#define INLINE __attribute__((always_inline))
+#define KEPT   __attribute__((used, visibility("hidden")))
+
+/* The pass knows these by name. */
+extern __thread struct hook_self *__heddle_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+struct hook_self *__heddle_current(void);
+_Bool __heddle_open(struct hook_self *self, const void *addr, uint64_t kind);
+_Bool __heddle_open_two(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind);
+_Bool __heddle_open_range(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind);
+_Bool __heddle_open_copy(struct hook_self *self, const void *to, const void *from, uint64_t size);
+_Bool __heddle_open_all(struct hook_self *self);
+void __heddle_close(struct hook_self *self);
+_Bool __heddle_due(struct hook_self *self);
+void __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
+			   uint64_t kind);
+uint64_t __heddle_length(const char *string, uint64_t limit, uint64_t unit);
+struct hook_self *__heddle_attach(void) __attribute__((weak));
+
+/* ---- inlined ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Relaxed atomics keep the compiler from merging or tearing. What makes the bracket work is the order of "bracket opens"
+ * before "claim is read" as others see it: the one who takes a claim away has every core run a barrier (membarrier), so
+ * here it is enough that the compiler keeps the order.
+ */
+#define GET(member)	   __atomic_load_n(&(member), __ATOMIC_RELAXED)
+#define PUT(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELAXED)
+
+INLINE struct hook_self *__heddle_current(void)
+{
+	return __heddle_self;
+}
+
+static inline INLINE uint64_t open_bracket(struct hook_self *self)
+{
+	uint64_t events = GET(self->events) | 1;
+
+	PUT(self->events, events);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return events;
+}
+
+static inline INLINE uint64_t claimed(struct hook_self *self, uint64_t addr)
+{
+	return GET(self->claims[addr >> self->shift]);
+}
+
+/* One branch instead of two. */
+static inline INLINE _Bool both(int a, int b)
+{
+	return a & b;
+}
+
+/* An access that does not cross a page. */
+INLINE _Bool __heddle_open(struct hook_self *self, const void *addr, uint64_t kind)
+{
+	uint64_t events = open_bracket(self);
+
+	return both((claimed(self, (uint64_t)addr) & kind) != 0, events < GET(self->until));
+}
+
+/* An access that may cross into a second page. */
+INLINE _Bool __heddle_open_two(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind)
+{
+	uint64_t events = open_bracket(self), first = (uint64_t)addr;
+
+	return both((claimed(self, first) & claimed(self, first + size - 1) & kind) != 0, events < GET(self->until));
+}
+
+/* Is a range of at most two pages claimed? A longer one goes to the runtime. */
+static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first, uint64_t size, uint64_t kind)
+{
+	uint64_t last = first + size - 1;
+
+	if (!size)
+		return 1;
+	return (last >> self->shift) - (first >> self->shift) <= 1 &&
+	       (claimed(self, first) & claimed(self, last) & kind);
+}
+
+INLINE _Bool __heddle_open_range(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind)
+{
+	return open_bracket(self) < GET(self->until) && range_claimed(self, (uint64_t)addr, size, kind);
+}
+
+INLINE _Bool __heddle_open_copy(struct hook_self *self, const void *to, const void *from, uint64_t size)
+{
+	return open_bracket(self) < GET(self->until) && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
+	       range_claimed(self, (uint64_t)from, size, HOOK_READ);
+}
+
+/* For what the runtime has to be asked about, unless everything is claimed, as outside heddle. */
+INLINE _Bool __heddle_open_all(struct hook_self *self)
+{
+	return open_bracket(self) < GET(self->until) && self->shift == 63 &&
+	       (claimed(self, 0) & (HOOK_READ | HOOK_WRITE)) == (HOOK_READ | HOOK_WRITE);
+}
+
+/* The count is read again: a fault in the bracket may have been handled, and then it has moved on. */
+INLINE void __heddle_close(struct hook_self *self)
+{
+	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
+}
+
+/* At a back edge: does anything wait for this thread to come by? */
+INLINE _Bool __heddle_due(struct hook_self *self)
+{
+	uint64_t polls = GET(self->polls) + 1;
+
+	PUT(self->polls, polls);
+	return polls >= GET(self->poll_until);
+}
+
+/* ---- once per linked file -------------------------------------------------------------------------------------------- */
+
+extern struct hook_self __heddle_unattached;
+
+/* Addresses with the top bit set have a byte of their own. */
+KEPT const uint8_t __heddle_none[2] = { 0, 0 };
+KEPT const uint8_t __heddle_always[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
+
+KEPT __thread struct hook_self __heddle_native __attribute__((tls_model("initial-exec")));
+KEPT __thread struct hook_self *__heddle_self = &__heddle_unattached;
+
+/* Outside heddle nothing is left to do. No claim is ever missing there, so only the first access comes here. */
+KEPT HOOK_CALL struct hook_result __heddle_nothing(struct hook_self *self, const struct hook_site *site, void *addr,
+						   uint64_t a, uint64_t b, uint64_t c)
+{
+	(void)self, (void)site, (void)addr, (void)a, (void)b, (void)c;
+	return (struct hook_result){ 0, 0 };
+}
+
+KEPT const struct hook_ops __heddle_native_ops = {
+#define NOTHING(name) __heddle_nothing,
+	HOOK_OPS(NOTHING)
+#undef NOTHING
+};
+
+KEPT struct hook_self *__heddle_find(void)
+{
+	struct hook_self *self = __heddle_attach ? __heddle_attach() : 0;
+
+	if (!self) {
+		self = &__heddle_native;
+		self->claims = __heddle_always;
+		self->shift = 63;
+		self->until = self->poll_until = UINT64_MAX;
+		self->ops = &__heddle_native_ops;
+	}
+	__heddle_self = self;
+	PUT(self->events, GET(self->events) | 1);
+	return self;
+}
+
+/* A thread's first access in this file: find out where we are, then do it there. The runtime finds the bracket open. */
+#define FIRST(name)                                                                                                   \
+	KEPT HOOK_CALL struct hook_result __heddle_first_##name(struct hook_self *self, const struct hook_site *site, \
+								void *addr, uint64_t a, uint64_t b, uint64_t c)       \
+	{                                                                                                             \
+		self = __heddle_find();                                                                               \
+		return self->ops->name(self, site, addr, a, b, c);                                                    \
+	}
+HOOK_OPS(FIRST)
+#undef FIRST
+
+KEPT const struct hook_ops __heddle_first_ops = {
+#define MEMBER(name) __heddle_first_##name,
+	HOOK_OPS(MEMBER)
+#undef MEMBER
+};
+
+/* All threads write here before they are attached; nobody reads what they count. */
+KEPT struct hook_self __heddle_unattached = { .claims = __heddle_none, .shift = 63, .ops = &__heddle_first_ops };
+
+/* ---- strings ------------------------------------------------------------------------------------------------------------ */
+
+static inline INLINE _Bool is_end(const char *at, uint64_t unit)
+{
+	return unit == 1 ? !*(const volatile char *)at : !*(const volatile uint32_t *)at;
+}
+
+/* Bytes of a string with its end, at most limit characters of it. */
+KEPT uint64_t __heddle_length(const char *string, uint64_t limit, uint64_t unit)
+{
+	uint64_t n = 0;
+
+	while (n < limit)
+		if (is_end(string + n++ * unit, unit))
+			break;
+	return n * unit;
+}
+
+/*
+ * Enters a string whose length nobody knows yet: a piece, look for the end in it, the next piece, four times as long.
+ * The last piece reaches over the end, which is no harm: more is ordered than need be. None reaches into another page
+ * than its beginning, which may not be there.
+ */
+KEPT void __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
+				uint64_t kind)
+{
+	uint64_t done = 0, piece = 16;
+
+	while (string && done < limit) {
+		const char *at = string + done * unit;
+		uint64_t room = 4096 - ((uint64_t)at & 4095), count = piece < room ? piece / unit : room / unit;
+		if (!count)
+			count = 1;
+		if (count > limit - done)
+			count = limit - done;
+		struct hook_self *self = __heddle_self;
+		self->ops->enter(self, site, (void *)at, count * unit, kind, 0);
+		if (__heddle_length(at, count, unit) < count * unit || is_end(at + (count - 1) * unit, unit))
+			return;
+		done += count;
+		piece *= piece < 4096 ? 4 : 1;
+	}
+}

@@ -1,0 +1,142 @@
+/*
+ * The hooks: what code built by heddle-cc and the runtime agree on.
+ *
+ * Every hooked access is compiled to this, whatever the scheme (compiler/fast.c holds it as C):
+ *
+ *	self->events |= 1                                        the bracket opens
+ *	if (self->claims[addr >> self->shift] & kind  &&  self->events < self->until)
+ *		the access itself, as the program wrote it
+ *	else if (!self->ops->load(self, site, addr, ...).done)    the runtime performs the access ...
+ *		the access itself                                  ... unless it would fault, or heddle is not there
+ *	self->events = (self->events | 1) + 1  (release)         the bracket closes: one more event
+ *
+ * Words
+ *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
+ *            thread itself writes it, so record and replay count alike, whichever way an access took.
+ *   claim    a right to access a page without asking. The byte of a page has HOOK_READ and HOOK_WRITE. With shift 63
+ *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
+ *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
+ *            entry of the log at replay, the end of the recording.
+ *   bracket  who takes a claim away clears the byte, makes every core see it (membarrier), and waits until `events`
+ *            is even or has changed. So check and access are one step for everybody else.
+ *
+ * `self` is found through a thread-local pointer of each linked file, which begins as &__heddle_unattached. Its ops
+ * attach the thread on its first access: to the runtime (through __heddle_attach, which libheddle.so exports and which
+ * is absent outside heddle) or to a struct of the thread's own whose claims are always there.
+ *
+ * A fault inside the bracket: the runtime closes it before the program's handler begins.
+ */
+#ifndef HOOKS_H
+#define HOOKS_H
+#include <stdint.h>
+
+#define HOOK_VERSION 1
+
+enum { HOOK_READ = 1, HOOK_WRITE = 2 };
+
+/* What the operand does to the old value. The numbers are stored in code. */
+enum hook_rmw {
+	HOOK_XCHG,
+	HOOK_ADD,
+	HOOK_SUB,
+	HOOK_AND,
+	HOOK_NAND,
+	HOOK_OR,
+	HOOK_XOR,
+	HOOK_MAX,
+	HOOK_MIN,
+	HOOK_UMAX,
+	HOOK_UMIN,
+	HOOK_UINC_WRAP,
+	HOOK_UDEC_WRAP,
+};
+
+struct hook_result {
+	uint64_t value; /* load, rmw, cas: what was read */
+	uint64_t done;	/* 0: nothing has happened; the caller makes the access itself */
+};
+
+struct hook_self;
+struct hook_site;
+
+/*
+ * All but x0-x8, x16-x18 (x86-64: rax, rdx, r11) are preserved, vector registers too: the compiler's preserve_all.
+ * The functions run on a stack of the runtime's. They may wait, and begin the program's signal handlers before they act.
+ */
+#ifdef __clang__
+#define HOOK_CALL __attribute__((preserve_all))
+#else
+#define HOOK_CALL
+#endif
+typedef HOOK_CALL struct hook_result hook_function(struct hook_self *self, const struct hook_site *site, void *addr,
+						   uint64_t a, uint64_t b, uint64_t c);
+#define HOOK_OPS(X)                                                                                                  \
+	X(load)	      /* a: size 1..8. value: zero-extended */                                                       \
+	X(store)      /* a: size 1..8, b: value */                                                                   \
+	X(load_wide)  /* a: size, b: where to put the bytes (memory that is the thread's own) */                     \
+	X(store_wide) /* a: size, b: where the bytes are */                                                          \
+	X(rmw)	      /* a: size 1..8 | enum hook_rmw << 8, b: operand */                                            \
+	X(rmw_wide)   /* 16 bytes, aligned. a: enum hook_rmw << 8, b: operand's address, c: for the old value */     \
+	X(cas)	      /* a: size 1..8, b: expected, c: desired. It has taken place if value == expected */           \
+	X(cas_wide)   /* 16 bytes, aligned. a: for the old value, b: expected's address, c: desired's */             \
+	X(set)	      /* memset: a: byte, b: length */                                                               \
+	X(copy)	      /* memcpy and memmove to addr: a: from, b: length */                                           \
+	X(enter)      /* code that the pass cannot see into is about to access a bytes; b: HOOK_READ | HOOK_WRITE; \
+			 until the next leave (which ends all that were entered) nobody else does */ \
+	X(leave)      /* addr unused */                                                                              \
+	X(poll)	      /* polls has come to poll_until, at a loop's back edge: no access, no event */                 \
+	X(claim)      /* a loop will access [addr, addr + a); b as in enter: the same, but only for the scheme \
+			 with claims; the bracket stays open until leave */
+
+struct hook_ops {
+#define HOOK_MEMBER(name) hook_function *name;
+	HOOK_OPS(HOOK_MEMBER)
+#undef HOOK_MEMBER
+};
+
+/* One per thread. Under heddle it lies in the header of the thread's ring, so that a kill leaves the count behind. */
+struct hook_self {
+	uint64_t events;
+	uint64_t until;
+	const uint8_t *claims;
+	uint64_t shift;
+	const struct hook_ops *ops;
+	uint64_t polls;	     /* loop back edges without any hooked access that were passed */
+	uint64_t poll_until; /* the poll with this count, and later ones, go to the runtime */
+	uint64_t begun;	     /* 1 + the access that the runtime was about to make last: see order_begun() */
+};
+
+/* Where the runtime finds itself: see above. */
+struct hook_self *__heddle_attach(void);
+
+/* ---- what the binary tells about itself -------------------------------------------------------------------------- */
+
+enum hook_kind {
+	HOOK_LOAD,
+	HOOK_STORE,
+	HOOK_RMW,
+	HOOK_CAS,
+	HOOK_RANGE_READ,
+	HOOK_RANGE_WRITE,
+	HOOK_ASM,
+	HOOK_CALLED,
+	HOOK_CLAIM,
+	HOOK_POLL
+};
+enum { HOOK_SITE_ATOMIC = 1, HOOK_SITE_VOLATILE = 2, HOOK_SITE_LEFT_OUT = 4 /* not hooked; `why` says why */ };
+
+/* Section "heddle_sites": one per access, in order of their ids. Strings: offsets from the member itself (0: none). */
+struct hook_site {
+	int32_t file, function, why;
+	uint32_t line;
+	uint16_t column;
+	uint8_t kind; /* enum hook_kind */
+	uint8_t flags;
+	uint32_t size; /* bytes, 0: known only at run time */
+};
+
+/* ELF note "Heddle", type 1, in section ".note.heddle": "key=value\n" lines: version, select, mode (lto or per-file), sites. */
+#define HOOK_NOTE_NAME "Heddle"
+#define HOOK_NOTE_TYPE 1
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * The pass of heddle-cc: what its files share.
+ *
+ * A module is instrumented in three steps. First the walk (instrument.c) lists every access as a struct access, in the
+ * order of the code, and asks which of them may be left out (select.c, escape.c). Then the list becomes the site table
+ * (sites.c); an access's place in it is its id. At last each access that stays is rewritten (rewrite.c).
+ */
+#ifndef COMPILER_INTERNAL_H
+#define COMPILER_INTERNAL_H
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "compiler/hooks.h"
+
+/* How an access is rewritten. */
+enum shape {
+	SHAPE_LOAD, /* of 1, 2, 4 or 8 bytes */
+	SHAPE_STORE,
+	SHAPE_LOAD_WIDE, /* any other size, through memory of the thread's own */
+	SHAPE_STORE_WIDE,
+	SHAPE_RMW,
+	SHAPE_RMW_WIDE,
+	SHAPE_CAS,
+	SHAPE_CAS_WIDE,
+	SHAPE_SET,	/* memset */
+	SHAPE_COPY,	/* memcpy, memmove: both ends may be shared */
+	SHAPE_COPY_IN,	/* ... only the source */
+	SHAPE_COPY_OUT, /* ... only the target */
+	SHAPE_AROUND,	/* enter, the instruction, leave */
+	SHAPE_BEFORE,	/* enter, leave, the instruction */
+	SHAPE_AFTER,	/* the instruction, enter, leave */
+	SHAPE_POLL,	/* before the instruction, which ends a loop's body */
+	SHAPE_NONE,	/* left out */
+};
+
+/* A range that code which the pass cannot see into accesses, and how its size is known. NULL stands for "none". */
+enum range_form {
+	RANGE_BYTES, /* size * times */
+	RANGE_STRING, /* the string at addr, with its end, at most `size` of it; with `other`: only if that is more than plus */
+	RANGE_LIKE_STRING, /* as long as the string at `other`, at most `size` of it */
+	RANGE_APPEND,	   /* the same, at the end of the string at addr */
+	RANGE_RESULT,	   /* as many bytes as the call has returned (size), plus `plus`, at most `times` */
+};
+struct range {
+	LLVMValueRef addr, size, times, other;
+	enum range_form form;
+	unsigned kind;	     /* HOOK_READ | HOOK_WRITE */
+	unsigned unit, plus; /* unit: bytes of a character */
+};
+
+struct access {
+	LLVMValueRef inst;
+	LLVMValueRef addr; /* of the one range; SHAPE_AROUND, BEFORE and AFTER have `ranges` */
+	const char *why;   /* of one left out; the string lives for ever */
+	struct range *ranges;
+	unsigned range_count;
+	uint32_t size; /* 0: known at run time only */
+	enum shape shape;
+	uint8_t kind, flags; /* of struct hook_site */
+	int8_t rmw;	     /* enum hook_rmw */
+};
+
+struct module {
+	LLVMModuleRef module;
+	LLVMContextRef context;
+	LLVMTargetDataRef layout;
+	LLVMTypeRef i1, i8, i16, i32, i64, ptr, nothing;
+	struct access *accesses;
+	size_t count, room;
+	LLVMValueRef sites; /* the table */
+	LLVMTypeRef sites_type;
+};
+
+/* What heddle-cc was told, from the environment variable HEDDLE_CC (see driver.c). */
+enum select { SELECT_NONE, SELECT_ALL, SELECT_ESCAPE };
+struct settings {
+	enum select select;
+	bool per_file;
+	const char *fast;    /* path of fast.bc */
+	const char *foreign; /* objects of other compilers in this link, separated by ':' */
+};
+extern struct settings settings;
+
+/* instrument.c: the entries of the pass. They return whether the module was changed. */
+int instrument_early(LLVMModuleRef module);
+int instrument_last(LLVMModuleRef module);
+
+/* Unless its address says that nobody else can be there. */
+void access_add_range(struct access *a, struct range range);
+
+/* libc.c: fills in what a call of a function of libc's reads and writes. False: it is not one that does. */
+bool libc_ranges(struct module *m, LLVMValueRef call, struct access *before, struct access *after, bool *exact);
+
+/* foreign.c: the same for inline assembler and for intrinsics of the machine */
+bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a);
+bool foreign_intrinsic(struct module *m, LLVMValueRef call, struct access *a);
+
+/* select.c: why needs this address no hook? NULL if it needs one. */
+const char *select_private(LLVMValueRef addr);
+/* Is this function none of the program's code that can be hooked? select_begin() comes first. */
+bool select_ignored(struct module *m, LLVMValueRef function);
+void select_begin(struct module *m);
+
+/* sites.c */
+void sites_build(struct module *m);
+LLVMValueRef sites_of(struct module *m, size_t id);
+
+/* rewrite.c */
+void rewrite_begin(struct module *m);
+void rewrite(struct module *m, size_t id);
+void rewrite_end(struct module *m);
+
+/* plugin.cpp: what LLVM-C does not offer */
+LLVMBasicBlockRef plugin_split(LLVMValueRef before);
+void plugin_forget_flags(LLVMModuleRef module);
+/* Where code can be put that runs after the call has returned. */
+LLVMValueRef plugin_after(LLVMValueRef call);
+void plugin_keep(LLVMModuleRef module, LLVMValueRef global);
+bool plugin_expand_rmw(LLVMValueRef rmw);
+/* Calls found() for each object that the address may point into (NULL: not known). */
+void plugin_objects(LLVMValueRef addr, void (*found)(void *arg, LLVMValueRef object), void *arg);
+bool plugin_captured(LLVMValueRef object, bool by_return);
+/* Calls found() with the last instruction of each block that jumps back, unless the loop always passes a block for which hooked() holds. */
+void plugin_loops(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
+		  void (*found)(void *arg, LLVMValueRef jump), void *arg);
+
+void compiler_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+#endif

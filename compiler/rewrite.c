@@ -1,0 +1,676 @@
+/*
+ * An access becomes what hooks.h shows:
+ *
+ *	head:  self = current(); hit = open(self, addr, ...)	  if hit -> fast, else -> slow
+ *	slow:  r = self->ops->X(self, site, addr, ...); self = current()	  if done -> join, else -> fast
+ *	fast:  the instruction itself
+ *	join:  value = phi; close(self)
+ *
+ * The instruction is moved, never copied or changed: it keeps its type, alignment and ordering. The functions that are
+ * called by name are those of fast.c, and are inlined afterwards.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Comdat.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Linker.h>
+#include "compiler/internal.h"
+
+enum { PRESERVE_ALL = 15 }; /* LLVM's number of the calling convention */
+
+/* What of fast.c is called. */
+#define INLINED(X)   X(current) X(open) X(open_two) X(open_range) X(open_copy) X(open_all) X(close) X(due)
+#define NUMBER(name) FAST_##name,
+enum fast { INLINED(NUMBER) FAST_COUNT };
+#undef NUMBER
+
+#define OP(name) (offsetof(struct hook_ops, name))
+
+static LLVMBuilderRef builder;
+static LLVMValueRef fast[FAST_COUNT];
+static LLVMTypeRef result_type, op_type;
+
+/* ---- fast.bc --------------------------------------------------------------------------------------------------------- */
+
+static LLVMModuleRef read_fast(struct module *m)
+{
+	LLVMMemoryBufferRef buffer;
+	LLVMModuleRef module;
+	char *error = NULL;
+
+	if (LLVMCreateMemoryBufferWithContentsOfFile(settings.fast, &buffer, &error))
+		compiler_die("%s: %s; install heddle again", settings.fast, error);
+	if (LLVMParseBitcodeInContext2(m->context, buffer, &module))
+		compiler_die("%s is not LLVM bitcode; install heddle again", settings.fast);
+	LLVMDisposeMemoryBuffer(buffer);
+	plugin_forget_flags(module);
+	LLVMSetTarget(module, LLVMGetTarget(m->module));
+	LLVMSetDataLayout(module, LLVMGetDataLayoutStr(m->module));
+	return module;
+}
+
+/* One copy in each linked file, whichever object brings it. */
+static void merge(struct module *m, LLVMValueRef global)
+{
+	size_t len;
+
+	LLVMSetLinkage(global, LLVMLinkOnceODRLinkage);
+	LLVMSetVisibility(global, LLVMHiddenVisibility);
+	LLVMSetComdat(global, LLVMGetOrInsertComdat(m->module, LLVMGetValueName2(global, &len)));
+}
+
+/* Also into functions for other processors: what fast.c needs, all have. */
+static void forget_processor(LLVMValueRef f)
+{
+	static const char *const attributes[] = { "target-cpu",	   "target-features",  "tune-cpu",
+						  "frame-pointer", "no-trapping-math", "stack-protector-buffer-size" };
+
+	for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+		LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, attributes[i],
+						 (unsigned)strlen(attributes[i]));
+}
+
+static void find_inlined(struct module *m)
+{
+#define NAME(name) "__heddle_" #name,
+	static const char *const names[] = { INLINED(NAME) };
+#undef NAME
+
+	for (int i = 0; i < FAST_COUNT; i++) {
+		fast[i] = LLVMGetNamedFunction(m->module, names[i]);
+		if (!fast[i] || LLVMIsDeclaration(fast[i]))
+			compiler_die("%s lacks %s; install heddle again", settings.fast, names[i]);
+		LLVMSetLinkage(fast[i], LLVMInternalLinkage);
+	}
+}
+
+void rewrite_begin(struct module *m)
+{
+	size_t len;
+
+	if (LLVMLinkModules2(m->module, read_fast(m)))
+		compiler_die("%s cannot be linked into the program", settings.fast);
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
+		if (!LLVMIsDeclaration(f) && !strncmp(LLVMGetValueName2(f, &len), "__heddle_", 9)) {
+			forget_processor(f);
+			merge(m, f);
+		}
+	for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g))
+		if (!LLVMIsDeclaration(g) && !strncmp(LLVMGetValueName2(g, &len), "__heddle_", 9))
+			merge(m, g);
+	find_inlined(m);
+	builder = LLVMCreateBuilderInContext(m->context);
+	result_type = LLVMStructTypeInContext(m->context, (LLVMTypeRef[]){ m->i64, m->i64 }, 2, false);
+	op_type = LLVMFunctionType(result_type, (LLVMTypeRef[]){ m->ptr, m->ptr, m->ptr, m->i64, m->i64, m->i64 }, 6,
+				   false);
+}
+
+/* ---- small things ------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef number(struct module *m, uint64_t value)
+{
+	return LLVMConstInt(m->i64, value, false);
+}
+
+static LLVMValueRef call_fast(enum fast which, LLVMValueRef *args, unsigned count)
+{
+	return LLVMBuildCall2(builder, LLVMGlobalGetValueType(fast[which]), fast[which], args, count, "");
+}
+
+static LLVMValueRef member(struct module *m, LLVMValueRef base, size_t offset)
+{
+	LLVMValueRef at = number(m, offset);
+
+	return LLVMBuildLoad2(builder, m->ptr, LLVMBuildInBoundsGEP2(builder, m->i8, base, &at, 1, ""), "");
+}
+
+/* self->ops->X(self, site, addr, a, b, c) */
+static LLVMValueRef call_op(struct module *m, size_t op, LLVMValueRef self, LLVMValueRef site, LLVMValueRef addr,
+			    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+	LLVMValueRef zero = number(m, 0), ops = member(m, self, offsetof(struct hook_self, ops));
+	LLVMValueRef args[] = { self, site, addr, a ? a : zero, b ? b : zero, c ? c : zero };
+	LLVMValueRef call = LLVMBuildCall2(builder, op_type, member(m, ops, op), args, 6, "");
+
+	LLVMSetInstructionCallConv(call, PRESERVE_ALL);
+	return call;
+}
+
+/* A value of at most 8 bytes as a number, and back. */
+static LLVMTypeRef integer_like(struct module *m, LLVMTypeRef type)
+{
+	return LLVMIntTypeInContext(m->context, (unsigned)LLVMSizeOfTypeInBits(m->layout, type));
+}
+
+static LLVMValueRef to_word(struct module *m, LLVMValueRef value)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+
+	if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+		value = LLVMBuildPtrToInt(builder, value, integer_like(m, type), "");
+	else if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+		value = LLVMBuildBitCast(builder, value, integer_like(m, type), "");
+	return LLVMBuildZExt(builder, value, m->i64, "");
+}
+
+static LLVMValueRef from_word(struct module *m, LLVMValueRef word, LLVMTypeRef type)
+{
+	LLVMValueRef narrow = LLVMBuildTrunc(builder, word, integer_like(m, type), "");
+
+	if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+		return LLVMBuildIntToPtr(builder, narrow, type, "");
+	if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+		return LLVMBuildBitCast(builder, narrow, type, "");
+	return narrow;
+}
+
+/* ---- memory of the thread's own ------------------------------------------------------------------------------------- */
+
+static LLVMValueRef scratch_function, scratch[3];
+static uint64_t scratch_size[3];
+
+/* Local variable n of the function, for a value of this type. Accesses take turns; each is done with it at once. */
+static LLVMValueRef scratch_for(struct module *m, LLVMValueRef inst, unsigned n, LLVMTypeRef type)
+{
+	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(inst));
+	uint64_t size = LLVMABISizeOfType(m->layout, type);
+
+	if (function != scratch_function) {
+		scratch_function = function;
+		memset(scratch, 0, sizeof scratch);
+	}
+	if (!scratch[n] || scratch_size[n] < size) {
+		LLVMBuilderRef at_entry = LLVMCreateBuilderInContext(m->context);
+		LLVMPositionBuilderBefore(at_entry, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+		scratch_size[n] = size;
+		scratch[n] = LLVMBuildAlloca(at_entry, LLVMArrayType2(m->i8, size), "heddle");
+		LLVMSetAlignment(scratch[n], size >= 64 ? 64 : size >= 32 ? 32 : 16);
+		LLVMDisposeBuilder(at_entry);
+	}
+	return scratch[n];
+}
+
+static LLVMValueRef address(struct module *m, LLVMValueRef pointer)
+{
+	return LLVMBuildPtrToInt(builder, pointer, m->i64, "");
+}
+
+static void store_into(LLVMValueRef place, LLVMValueRef value)
+{
+	LLVMSetAlignment(LLVMBuildStore(builder, value, place), 16);
+}
+
+static LLVMValueRef load_from(LLVMValueRef place, LLVMTypeRef type)
+{
+	LLVMValueRef value = LLVMBuildLoad2(builder, type, place, "");
+
+	LLVMSetAlignment(value, 16);
+	return value;
+}
+
+/* ---- the slow block of each shape: calls the runtime; *value is what the instruction would have given --------------- */
+
+typedef LLVMValueRef slow_function(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+				   LLVMValueRef *value);
+
+static LLVMValueRef value_of(LLVMValueRef result)
+{
+	return LLVMBuildExtractValue(builder, result, 0, "");
+}
+
+static LLVMValueRef slow_load(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+			      LLVMValueRef *value)
+{
+	LLVMValueRef r = call_op(m, OP(load), self, site, a->addr, number(m, a->size), NULL, NULL);
+
+	*value = from_word(m, value_of(r), LLVMTypeOf(a->inst));
+	return r;
+}
+
+static LLVMValueRef slow_store(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+			       LLVMValueRef *value)
+{
+	(void)value;
+	return call_op(m, OP(store), self, site, a->addr, number(m, a->size), to_word(m, LLVMGetOperand(a->inst, 0)),
+		       NULL);
+}
+
+static LLVMValueRef slow_load_wide(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+				   LLVMValueRef *value)
+{
+	LLVMTypeRef type = LLVMTypeOf(a->inst);
+	LLVMValueRef place = scratch_for(m, a->inst, 0, type);
+	LLVMValueRef r = call_op(m, OP(load_wide), self, site, a->addr, number(m, a->size), address(m, place), NULL);
+
+	*value = load_from(place, type);
+	return r;
+}
+
+static LLVMValueRef slow_store_wide(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+				    LLVMValueRef *value)
+{
+	LLVMValueRef stored = LLVMGetOperand(a->inst, 0), place = scratch_for(m, a->inst, 0, LLVMTypeOf(stored));
+
+	(void)value;
+	store_into(place, stored);
+	return call_op(m, OP(store_wide), self, site, a->addr, number(m, a->size), address(m, place), NULL);
+}
+
+static LLVMValueRef slow_rmw(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+			     LLVMValueRef *value)
+{
+	LLVMValueRef operand = to_word(m, LLVMGetOperand(a->inst, 1)), how = number(m, a->size | (unsigned)a->rmw << 8);
+	LLVMValueRef r = call_op(m, OP(rmw), self, site, a->addr, how, operand, NULL);
+
+	*value = from_word(m, value_of(r), LLVMTypeOf(a->inst));
+	return r;
+}
+
+static LLVMValueRef slow_rmw_wide(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+				  LLVMValueRef *value)
+{
+	LLVMTypeRef type = LLVMTypeOf(a->inst);
+	LLVMValueRef old = scratch_for(m, a->inst, 0, type), operand = scratch_for(m, a->inst, 1, type);
+
+	store_into(operand, LLVMGetOperand(a->inst, 1));
+	LLVMValueRef r = call_op(m, OP(rmw_wide), self, site, a->addr, number(m, (unsigned)a->rmw << 8),
+				 address(m, operand), address(m, old));
+	*value = load_from(old, type);
+	return r;
+}
+
+/* { what was read, was it the expected } */
+static LLVMValueRef pair(struct module *m, LLVMValueRef inst, LLVMValueRef old, LLVMValueRef same)
+{
+	LLVMValueRef both = LLVMGetPoison(LLVMTypeOf(inst));
+
+	(void)m;
+	both = LLVMBuildInsertValue(builder, both, old, 0, "");
+	return LLVMBuildInsertValue(builder, both, same, 1, "");
+}
+
+static LLVMValueRef slow_cas(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+			     LLVMValueRef *value)
+{
+	LLVMValueRef expected = to_word(m, LLVMGetOperand(a->inst, 1)),
+		     desired = to_word(m, LLVMGetOperand(a->inst, 2));
+	LLVMValueRef r = call_op(m, OP(cas), self, site, a->addr, number(m, a->size), expected, desired);
+	LLVMValueRef same = LLVMBuildICmp(builder, LLVMIntEQ, value_of(r), expected, "");
+
+	*value = pair(m, a->inst, from_word(m, value_of(r), LLVMTypeOf(LLVMGetOperand(a->inst, 1))), same);
+	return r;
+}
+
+static LLVMValueRef slow_cas_wide(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+				  LLVMValueRef *value)
+{
+	LLVMValueRef expected = LLVMGetOperand(a->inst, 1), desired = LLVMGetOperand(a->inst, 2), place[3];
+	LLVMTypeRef type = LLVMTypeOf(expected);
+
+	for (unsigned i = 0; i < 3; i++)
+		place[i] = scratch_for(m, a->inst, i, type);
+	store_into(place[1], expected);
+	store_into(place[2], desired);
+	LLVMValueRef r = call_op(m, OP(cas_wide), self, site, a->addr, address(m, place[0]), address(m, place[1]),
+				 address(m, place[2]));
+	LLVMValueRef old = load_from(place[0], type);
+	*value = pair(m, a->inst, old, LLVMBuildICmp(builder, LLVMIntEQ, old, expected, ""));
+	return r;
+}
+
+static LLVMValueRef length(struct module *m, const struct access *a)
+{
+	return LLVMBuildZExt(builder, LLVMGetOperand(a->inst, 2), m->i64, "");
+}
+
+static LLVMValueRef slow_set(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+			     LLVMValueRef *value)
+{
+	LLVMValueRef byte = LLVMBuildZExt(builder, LLVMGetOperand(a->inst, 1), m->i64, "");
+
+	(void)value;
+	return call_op(m, OP(set), self, site, a->addr, byte, length(m, a), NULL);
+}
+
+static LLVMValueRef slow_copy(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
+			      LLVMValueRef *value)
+{
+	LLVMValueRef to = address(m, LLVMGetOperand(a->inst, 0)), from = address(m, LLVMGetOperand(a->inst, 1));
+
+	(void)value;
+	if (a->shape == SHAPE_COPY)
+		return call_op(m, OP(copy), self, site, a->addr, from, length(m, a), NULL);
+	if (a->shape == SHAPE_COPY_IN)
+		return call_op(m, OP(load_wide), self, site, a->addr, length(m, a), to, NULL);
+	return call_op(m, OP(store_wide), self, site, a->addr, length(m, a), from, NULL);
+}
+
+static slow_function *const slow_functions[] = {
+	[SHAPE_LOAD] = slow_load,
+	[SHAPE_STORE] = slow_store,
+	[SHAPE_LOAD_WIDE] = slow_load_wide,
+	[SHAPE_STORE_WIDE] = slow_store_wide,
+	[SHAPE_RMW] = slow_rmw,
+	[SHAPE_RMW_WIDE] = slow_rmw_wide,
+	[SHAPE_CAS] = slow_cas,
+	[SHAPE_CAS_WIDE] = slow_cas_wide,
+	[SHAPE_SET] = slow_set,
+	[SHAPE_COPY] = slow_copy,
+	[SHAPE_COPY_IN] = slow_copy,
+	[SHAPE_COPY_OUT] = slow_copy,
+};
+
+/* ---- the diamond ------------------------------------------------------------------------------------------------------ */
+
+static unsigned kinds(const struct access *a)
+{
+	switch (a->kind) {
+	case HOOK_LOAD:
+	case HOOK_RANGE_READ: return HOOK_READ;
+	case HOOK_RMW:
+	case HOOK_CAS: return HOOK_WRITE; /* who may write may read */
+	default: return HOOK_WRITE;
+	}
+}
+
+static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMValueRef self)
+{
+	LLVMValueRef kind = number(m, kinds(a)), size = number(m, a->size);
+
+	switch (a->shape) {
+	case SHAPE_COPY:
+		return call_fast(FAST_open_copy,
+				 (LLVMValueRef[]){ self, a->addr, LLVMGetOperand(a->inst, 1), length(m, a) }, 4);
+	case SHAPE_SET:
+	case SHAPE_COPY_IN:
+	case SHAPE_COPY_OUT:
+		return call_fast(FAST_open_range, (LLVMValueRef[]){ self, a->addr, length(m, a), kind }, 4);
+	default: break;
+	}
+	if (a->size > 4096)
+		return call_fast(FAST_open_range, (LLVMValueRef[]){ self, a->addr, size, kind }, 4);
+	/* Aligned to its size or more, it cannot cross a page. */
+	if (a->size <= 1 || LLVMGetAlignment(a->inst) >= a->size)
+		return call_fast(FAST_open, (LLVMValueRef[]){ self, a->addr, kind }, 3);
+	return call_fast(FAST_open_two, (LLVMValueRef[]){ self, a->addr, size, kind }, 4);
+}
+
+static LLVMValueRef phi_of(LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b,
+			   LLVMBasicBlockRef from_b)
+{
+	LLVMValueRef phi = LLVMBuildPhi(builder, type, "");
+
+	LLVMAddIncoming(phi, &a, &from_a, 1);
+	LLVMAddIncoming(phi, &b, &from_b, 1);
+	return phi;
+}
+
+static void likely(struct module *m, LLVMValueRef branch)
+{
+	LLVMMetadataRef parts[] = { LLVMMDStringInContext2(m->context, "branch_weights", 14),
+				    LLVMValueAsMetadata(LLVMConstInt(m->i32, 1 << 20, false)),
+				    LLVMValueAsMetadata(LLVMConstInt(m->i32, 1, false)) };
+	LLVMValueRef node = LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, parts, 3));
+
+	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), node);
+}
+
+/* Or the code generator might move the load out of its bracket. */
+static void forget_invariance(struct module *m, LLVMValueRef inst)
+{
+	static const char *const names[] = { "invariant.load", "invariant.group" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		LLVMSetMetadata(inst, LLVMGetMDKindIDInContext(m->context, names[i], (unsigned)strlen(names[i])), NULL);
+}
+
+/*
+ * Users of the value get the phi, but only when all is rewritten: until then an access that is still to come may hold
+ * the instruction as its address.
+ */
+struct joined {
+	LLVMValueRef phi, slow_value, inst;
+	LLVMBasicBlockRef slow_block;
+};
+static struct joined *joined;
+static size_t joined_count, joined_room;
+
+static void remember(LLVMValueRef phi, LLVMValueRef slow_value, LLVMBasicBlockRef slow_block, LLVMValueRef inst)
+{
+	if (joined_count == joined_room) {
+		joined_room = joined_room ? joined_room * 2 : 1024;
+		joined = realloc(joined, joined_room * sizeof *joined);
+		if (!joined)
+			compiler_die("out of memory");
+	}
+	joined[joined_count++] = (struct joined){ phi, slow_value, inst, slow_block };
+}
+
+static void join_values(void)
+{
+	for (size_t i = 0; i < joined_count; i++) {
+		struct joined *j = &joined[i];
+		LLVMReplaceAllUsesWith(j->inst, j->phi);
+		LLVMAddIncoming(j->phi, (LLVMValueRef[]){ j->inst, j->slow_value },
+				(LLVMBasicBlockRef[]){ LLVMGetInstructionParent(j->inst), j->slow_block }, 2);
+	}
+	free(joined);
+	joined = NULL;
+	joined_count = joined_room = 0;
+}
+
+static bool is_used(LLVMValueRef inst)
+{
+	return LLVMGetTypeKind(LLVMTypeOf(inst)) != LLVMVoidTypeKind && LLVMGetFirstUse(inst);
+}
+
+/* The block before an instruction ends; what it jumps to is to be built. */
+static LLVMBasicBlockRef cut(LLVMValueRef inst)
+{
+	LLVMBasicBlockRef head = LLVMGetInstructionParent(inst), rest = plugin_split(inst);
+
+	LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(head));
+	LLVMPositionBuilderAtEnd(builder, head);
+	return rest;
+}
+
+static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
+{
+	LLVMValueRef inst = a->inst, value = NULL;
+	LLVMBasicBlockRef head = LLVMGetInstructionParent(inst), join = cut(inst);
+	LLVMBasicBlockRef fast_block = LLVMInsertBasicBlockInContext(m->context, join, "");
+	LLVMBasicBlockRef slow_block = LLVMInsertBasicBlockInContext(m->context, join, "");
+
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), hit = open_bracket(m, a, self);
+	likely(m, LLVMBuildCondBr(builder, hit, fast_block, slow_block));
+
+	LLVMPositionBuilderAtEnd(builder, slow_block);
+	LLVMValueRef result = slow_functions[a->shape](m, a, self, site, &value);
+	LLVMValueRef self_now = call_fast(FAST_current, NULL, 0); /* it may have been attached */
+	LLVMValueRef done = LLVMBuildExtractValue(builder, result, 1, "");
+	LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntNE, done, number(m, 0), ""), join, fast_block);
+
+	LLVMInstructionRemoveFromParent(inst);
+	LLVMPositionBuilderAtEnd(builder, fast_block);
+	LLVMValueRef self_fast = phi_of(m->ptr, self, head, self_now, slow_block);
+	LLVMInsertIntoBuilder(builder, inst);
+	forget_invariance(m, inst);
+	LLVMBuildBr(builder, join);
+
+	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(join));
+	LLVMValueRef self_join = phi_of(m->ptr, self_fast, fast_block, self_now, slow_block);
+	if (is_used(inst))
+		remember(LLVMBuildPhi(builder, LLVMTypeOf(inst), ""), value, slow_block, inst);
+	call_fast(FAST_close, &self_join, 1);
+}
+
+/* ---- the other forms ----------------------------------------------------------------------------------------------------- */
+
+/* A number of the program's, of any width, as 64 bits. */
+static LLVMValueRef widen(struct module *m, LLVMValueRef value, bool is_signed)
+{
+	return LLVMBuildIntCast2(builder, value, m->i64, is_signed, "");
+}
+
+/* At most so many characters; a negative number (printf's precision) is no limit. */
+static LLVMValueRef limit_of(struct module *m, const struct range *r)
+{
+	return r->size ? widen(m, r->size, true) : number(m, INT64_MAX);
+}
+
+static LLVMValueRef call_kept(struct module *m, const char *name, LLVMValueRef *args, unsigned count)
+{
+	LLVMValueRef f = LLVMGetNamedFunction(m->module, name);
+
+	return LLVMBuildCall2(builder, LLVMGlobalGetValueType(f), f, args, count, "");
+}
+
+static LLVMValueRef string_bytes(struct module *m, LLVMValueRef string, LLVMValueRef limit, unsigned unit)
+{
+	return call_kept(m, "__heddle_length", (LLVMValueRef[]){ string, limit, number(m, unit) }, 3);
+}
+
+static LLVMValueRef at_most(LLVMValueRef value, LLVMValueRef most)
+{
+	return LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntULT, value, most, ""), value, most, "");
+}
+
+static LLVMValueRef result_bytes(struct module *m, const struct range *r)
+{
+	LLVMValueRef zero = number(m, 0), given = widen(m, r->size, true);
+	LLVMValueRef failed = LLVMBuildICmp(builder, LLVMIntSLT, given, zero, "");
+	LLVMValueRef bytes = LLVMBuildAdd(builder, given, number(m, r->plus), "");
+
+	if (r->times)
+		bytes = at_most(bytes, widen(m, r->times, false));
+	return LLVMBuildSelect(builder, failed, zero, bytes, "");
+}
+
+static void enter_string(struct module *m, const struct range *r, LLVMValueRef site)
+{
+	LLVMValueRef string = r->addr;
+
+	if (r->other) {
+		LLVMValueRef there =
+			LLVMBuildICmp(builder, LLVMIntSGT, widen(m, r->other, true), number(m, r->plus), "");
+		string = LLVMBuildSelect(builder, there, string, LLVMConstNull(m->ptr), "");
+	}
+	call_kept(m, "__heddle_enter_string",
+		  (LLVMValueRef[]){ site, string, limit_of(m, r), number(m, r->unit), number(m, r->kind) }, 5);
+}
+
+static void enter(struct module *m, const struct range *r, LLVMValueRef site)
+{
+	LLVMValueRef addr = r->addr, size = NULL;
+
+	switch (r->form) {
+	case RANGE_BYTES:
+		size = widen(m, r->size, false);
+		if (r->times)
+			size = LLVMBuildMul(builder, size, widen(m, r->times, false), "");
+		break;
+	case RANGE_STRING: enter_string(m, r, site); return;
+	case RANGE_APPEND: {
+		LLVMValueRef have = string_bytes(m, addr, number(m, INT64_MAX), r->unit);
+		LLVMValueRef end = LLVMBuildSub(builder, have, number(m, r->unit), "");
+		addr = LLVMBuildGEP2(builder, m->i8, addr, &end, 1, "");
+	} /* fall through */
+	case RANGE_LIKE_STRING: size = string_bytes(m, r->other, limit_of(m, r), r->unit); break;
+	case RANGE_RESULT: size = result_bytes(m, r); break;
+	}
+	call_op(m, OP(enter), call_fast(FAST_current, NULL, 0), site, addr, size, number(m, r->kind), NULL);
+}
+
+static void leave(struct module *m, LLVMValueRef site)
+{
+	call_op(m, OP(leave), call_fast(FAST_current, NULL, 0), site, LLVMConstNull(m->ptr), NULL, NULL, NULL);
+}
+
+static void close_bracket(void)
+{
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
+
+	call_fast(FAST_close, &self, 1);
+}
+
+/* Enters the ranges before the instruction `at`, and leaves them there too unless they are held. Returns whether the
+   runtime was asked. The builder stands before `at` then. */
+static LLVMValueRef group(struct module *m, const struct access *a, LLVMValueRef site, LLVMValueRef at, bool held)
+{
+	LLVMBasicBlockRef head = LLVMGetInstructionParent(at), go = cut(at);
+	LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(m->context, go, "");
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), all = call_fast(FAST_open_all, &self, 1);
+
+	likely(m, LLVMBuildCondBr(builder, all, go, slow));
+	LLVMPositionBuilderAtEnd(builder, slow);
+	for (unsigned i = 0; i < a->range_count; i++)
+		enter(m, &a->ranges[i], site);
+	if (!held)
+		leave(m, site);
+	LLVMBuildBr(builder, go);
+	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(go));
+	return phi_of(m->i1, LLVMConstInt(m->i1, 0, false), head, LLVMConstInt(m->i1, 1, false), slow);
+}
+
+static void around(struct module *m, const struct access *a, LLVMValueRef site)
+{
+	LLVMValueRef asked = group(m, a, site, a->inst, true);
+	LLVMBasicBlockRef rest = cut(LLVMGetNextInstruction(a->inst));
+	LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(m->context, rest, "");
+
+	likely(m, LLVMBuildCondBr(builder, LLVMBuildNot(builder, asked, ""), rest, slow));
+	LLVMPositionBuilderAtEnd(builder, slow);
+	leave(m, site);
+	LLVMBuildBr(builder, rest);
+	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(rest));
+	close_bracket();
+}
+
+static void before_or_after(struct module *m, const struct access *a, LLVMValueRef site)
+{
+	LLVMValueRef at = a->shape == SHAPE_BEFORE ? a->inst : plugin_after(a->inst);
+	LLVMValueRef unused = group(m, a, site, at, false);
+
+	close_bracket();
+	LLVMInstructionEraseFromParent(unused);
+}
+
+static void poll(struct module *m, const struct access *a, LLVMValueRef site)
+{
+	LLVMBasicBlockRef rest = cut(a->inst), call = LLVMInsertBasicBlockInContext(m->context, rest, "");
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), due = call_fast(FAST_due, &self, 1);
+
+	likely(m, LLVMBuildCondBr(builder, LLVMBuildNot(builder, due, ""), rest, call));
+	LLVMPositionBuilderAtEnd(builder, call);
+	call_op(m, OP(poll), self, site, LLVMConstNull(m->ptr), NULL, NULL, NULL);
+	LLVMBuildBr(builder, rest);
+}
+
+void rewrite(struct module *m, size_t id)
+{
+	const struct access *a = &m->accesses[id];
+
+	if (a->shape == SHAPE_NONE)
+		return;
+	LLVMPositionBuilderBefore(builder, a->inst);
+	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(a->inst));
+	switch (a->shape) {
+	case SHAPE_AROUND: around(m, a, sites_of(m, id)); break;
+	case SHAPE_BEFORE:
+	case SHAPE_AFTER: before_or_after(m, a, sites_of(m, id)); break;
+	case SHAPE_POLL: poll(m, a, sites_of(m, id)); break;
+	default: diamond(m, a, sites_of(m, id)); break;
+	}
+}
+
+void rewrite_end(struct module *m)
+{
+	join_values();
+	LLVMDisposeBuilder(builder);
+	for (int i = 0; i < FAST_COUNT; i++) /* what nobody has called */
+		if (!LLVMGetFirstUse(fast[i]))
+			LLVMDeleteFunction(fast[i]);
+	(void)m;
+}

@@ -1,0 +1,546 @@
+/*
+ * From a hook to the scheme, and back.
+ *
+ * A hook that misses comes here (through entry.S) on a stack of ours. What the program does is cut into accesses that
+ * each lie in one granule; each is an event of its own, so that an edge can point between any two. The last part is
+ * counted by the hook itself when it closes its bracket.
+ *
+ * A signal that is held begins its handler here, before the access; the hook is then called again. At replay the log
+ * says before which event.
+ *
+ * --verify: every value read is hashed, and the hash goes to the stream every VERIFY_EVERY reads.
+ */
+#include "runtime/runtime.h"
+#include "loader/arch/arch.h"
+
+#define VERIFY_EVERY 256
+#define HELD_MAX     1024 /* granules that one thread keeps between enter and leave */
+
+static const struct order_ops *ops; /* of the scheme, for this mode; 0: accesses are not ordered */
+static const uint8_t claims_none[1] = { 0 }, claims_all[1] = { HOOK_READ | HOOK_WRITE };
+
+#define HOOK_DECLARE(name) extern char hook_entry_##name[];
+HOOK_OPS(HOOK_DECLARE)
+static struct hook_ops hook_table;
+
+void order_start(void)
+{
+#define HOOK_FILL(name) hook_table.name = (hook_function *)(uint64_t)hook_entry_##name;
+	HOOK_OPS(HOOK_FILL)
+	if (!control->order[0])
+		return;
+	order_used = order_find(control->order);
+	if (!order_used)
+		cannot("the trace was recorded with --order=%s, which this heddle does not have", control->order);
+	ops = replaying ? &order_used->replay : &order_used->record;
+	order_services_start();
+	order_sync_start(ops);
+	if (ops->open)
+		ops->open();
+}
+
+void order_opened(struct thread *t)
+{
+	void *own = t->order.own; /* it may be there before the thread */
+	*t->self = (struct hook_self){ .events = fork_base * 2,
+				       .begun = fork_base,
+				       .until = ~0ull,
+				       .poll_until = ~0ull,
+				       .claims = ops ? claims_none : claims_all,
+				       .shift = 63,
+				       .ops = &hook_table };
+	t->order = (struct order_thread){
+		.slot = t->slot, .own = own, .last_entry = fork_base, .next_entry = ORDER_NEVER
+	};
+	t->verify_reads = 0;
+}
+
+/* The hook or poll at which the next entry of the stream wants to begin a handler; 0: none. */
+static const uint64_t *signal_at_hook(struct thread *t)
+{
+	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
+	return e && e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_AT_HOOK ? (const uint64_t *)(e + 1) : 0;
+}
+
+void order_set_until(struct thread *t)
+{
+	uint64_t until = ~0ull, poll_until = ~0ull;
+	if (!t->self)
+		return;
+	if (!replaying)
+		until = poll_until = t->held ? 0 : until;
+	else if (t->order.next_entry != ORDER_NEVER)
+		until = t->order.next_entry * 2;
+	const uint64_t *signal = replaying ? signal_at_hook(t) : 0;
+	if (signal) {
+		/* odd: at an access, else at a poll */
+		until = signal[3] & 1 ? MIN(until, signal[3] & ~1ull) : until;
+		poll_until = signal[3] & 1 ? poll_until : signal[4];
+	}
+	if (replaying)
+		until = MIN(until, t->event_limit & ~1ull);
+	/* Only this thread and its own signal handler read and write it. The handler may have come after the look above. */
+	__atomic_store_n(&t->self->until, until, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->self->poll_until, poll_until, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!replaying && __atomic_load_n(&t->held, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&t->self->until, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&t->self->poll_until, 0, __ATOMIC_RELAXED);
+	}
+}
+
+/* ---- one access --------------------------------------------------------------------------------------------- */
+
+static void check_verify(struct thread *t)
+{
+	if (!replaying) {
+		size_t size = sizeof(struct entry) + 8;
+		struct entry *e = log_reserve(t, size);
+		*e = (struct entry){
+			.size = (uint32_t)size, .kind = ENTRY_VERIFY, .flags = 1, .result = (int64_t)t->verify
+		};
+		*(uint64_t *)(e + 1) = t->self->events;
+		log_commit(t, size);
+		return;
+	}
+	const struct entry *e = log_peek(t);
+	if (!e)
+		return; /* the recording ended before */
+	if (e->kind != ENTRY_VERIFY || (uint64_t)e->result != t->verify ||
+	    *(const uint64_t *)(e + 1) != t->self->events)
+		diverged(t, e, "the values read at the last hooks are others");
+	log_take(t);
+}
+
+static void verify(struct thread *t, const struct access *a)
+{
+	t->verify = (t->verify ^ a->old[0]) * 0x9e3779b97f4a7c15ull;
+	t->verify ^= t->verify >> 29;
+	if (a->size == 16)
+		t->verify = (t->verify ^ a->old[1]) * 0x9e3779b97f4a7c15ull;
+	if (++t->verify_reads % VERIFY_EVERY == 0)
+		check_verify(t);
+}
+
+/* false: it would fault. */
+static bool ordered(struct thread *t, struct access *a)
+{
+	struct order_thread *o = &t->order;
+	bool done;
+	o->event = t->self->events / 2;
+	if (ops->access) {
+		done = ops->access(o, a);
+	} else {
+		ops->before(o, a);
+		order_begun(o);
+		done = access_perform(a);
+		ops->after(o, a, done);
+	}
+	if (unlikely(control->verify) && done && a->kind & ACCESS_READS)
+		verify(t, a);
+	return done;
+}
+
+/* Another access of the same hook: the one before is finished, and counted. */
+static void next_part(struct thread *t)
+{
+	__atomic_store_n(&t->self->events, t->self->events + 2, __ATOMIC_RELEASE);
+	if (replaying && t->self->events >= (t->event_limit | 1))
+		thread_park(t);
+}
+
+static uint32_t part_size(uint64_t addr, uint64_t left)
+{
+	return (uint32_t)MIN(GRANULE - addr % GRANULE, left);
+}
+
+/* A load or a store of any size; `data` is memory of ours, or of the thread alone. */
+static bool plain(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, uint8_t *data, bool writes)
+{
+	for (uint64_t at = 0; at < size;) {
+		struct access a = { .addr = addr + at,
+				    .size = part_size(addr + at, size - at),
+				    .kind = writes ? ACCESS_WRITES : ACCESS_READS,
+				    .granules = 1,
+				    .op = writes ? OP_STORE : OP_LOAD,
+				    .site = (const struct hook_site *)site };
+		if (at)
+			next_part(t);
+		if (writes)
+			memcpy(a.value, data + at, a.size);
+		if (!ordered(t, &a))
+			return false;
+		if (!writes)
+			memcpy(data + at, a.old, a.size);
+		at += a.size;
+	}
+	return true;
+}
+
+static bool span(struct thread *t, struct access_span *s)
+{
+	t->order.event = t->self->events / 2;
+	return ops->span(&t->order, s);
+}
+
+/* ---- the hooks ------------------------------------------------------------------------------------------------ */
+
+#define MAYBE __attribute__((unused))
+#define HOOK(name)                                                                                              \
+	static struct hook_result hook_##name(struct thread *t MAYBE, uint64_t site MAYBE, uint64_t addr MAYBE, \
+					      uint64_t a MAYBE, uint64_t b MAYBE, uint64_t c MAYBE)
+static const struct hook_result not_done = { 0, 0 };
+
+HOOK(load)
+{
+	uint64_t value = 0;
+	bool done = plain(t, site, addr, a, (uint8_t *)&value, false);
+	return (struct hook_result){ value, done };
+}
+
+HOOK(store)
+{
+	return (struct hook_result){ 0, plain(t, site, addr, a, (uint8_t *)&b, true) };
+}
+
+/* Vectors and other wide values. A 16-byte atomic is one access: its site says so. */
+static bool is_atomic_pair(uint64_t site, uint64_t addr, uint64_t size)
+{
+	return size == 16 && addr % 16 == 0 && site && ((const struct hook_site *)site)->flags & HOOK_SITE_ATOMIC;
+}
+
+struct wide {
+	struct access_span s;
+	uint8_t *data;
+	bool writes;
+};
+
+static bool wide_perform(struct access_span *s, uint64_t from, uint64_t to)
+{
+	struct wide *w = (struct wide *)s;
+	void *there = (void *)(s->addr + from), *here = w->data + from;
+	return !user_copy(w->writes ? there : here, w->writes ? here : there, to - from);
+}
+
+static bool wide(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, uint8_t *data, bool writes)
+{
+	if (is_atomic_pair(site, addr, size)) {
+		struct access a = { .addr = addr,
+				    .size = 16,
+				    .kind = writes ? ACCESS_WRITES : ACCESS_READS,
+				    .granules = 2,
+				    .op = writes ? OP_STORE : OP_LOAD,
+				    .site = (const struct hook_site *)site };
+		memcpy(a.value, data, 16);
+		bool done = ordered(t, &a);
+		if (done && !writes)
+			memcpy(data, a.old, 16);
+		return done;
+	}
+	if (!ops->span)
+		return plain(t, site, addr, size, data, writes);
+	struct wide w = { .s = { .addr = addr,
+				 .size = size,
+				 .kind = writes ? ACCESS_WRITES : ACCESS_READS,
+				 .perform = wide_perform,
+				 .site = (const struct hook_site *)site },
+			  .data = data,
+			  .writes = writes };
+	return span(t, &w.s);
+}
+
+HOOK(load_wide)
+{
+	return (struct hook_result){ 0, wide(t, site, addr, a, (uint8_t *)b, false) };
+}
+
+HOOK(store_wide)
+{
+	return (struct hook_result){ 0, wide(t, site, addr, a, (uint8_t *)b, true) };
+}
+
+HOOK(rmw)
+{
+	struct access x = { .addr = addr,
+			    .size = a & 0xff,
+			    .kind = ACCESS_READS | ACCESS_WRITES,
+			    .granules = 1,
+			    .op = (uint16_t)(OP_RMW + (a >> 8)),
+			    .value = { b },
+			    .site = (const struct hook_site *)site };
+	bool done = ordered(t, &x);
+	return (struct hook_result){ x.old[0], done };
+}
+
+HOOK(rmw_wide)
+{
+	struct access x = { .addr = addr,
+			    .size = 16,
+			    .kind = ACCESS_READS | ACCESS_WRITES,
+			    .granules = 2,
+			    .op = (uint16_t)(OP_RMW + (a >> 8)),
+			    .site = (const struct hook_site *)site };
+	memcpy(x.value, (void *)b, 16);
+	bool done = ordered(t, &x);
+	if (done)
+		memcpy((void *)c, x.old, 16);
+	return (struct hook_result){ 0, done };
+}
+
+HOOK(cas)
+{
+	struct access x = { .addr = addr,
+			    .size = (uint32_t)a,
+			    .kind = ACCESS_READS | ACCESS_WRITES,
+			    .granules = 1,
+			    .op = OP_CAS,
+			    .value = { c },
+			    .old = { b },
+			    .site = (const struct hook_site *)site };
+	bool done = ordered(t, &x);
+	return (struct hook_result){ x.old[0], done };
+}
+
+HOOK(cas_wide)
+{
+	struct access x = { .addr = addr,
+			    .size = 16,
+			    .kind = ACCESS_READS | ACCESS_WRITES,
+			    .granules = 2,
+			    .op = OP_CAS,
+			    .site = (const struct hook_site *)site };
+	memcpy(x.old, (void *)b, 16);
+	memcpy(x.value, (void *)c, 16);
+	bool done = ordered(t, &x);
+	if (done)
+		memcpy((void *)a, x.old, 16);
+	return (struct hook_result){ 0, done };
+}
+
+HOOK(set)
+{
+	uint8_t bytes[512];
+	memset(bytes, (int)a, MIN(b, sizeof bytes));
+	for (uint64_t at = 0; at < b; at += sizeof bytes) {
+		if (at)
+			next_part(t);
+		if (!wide(t, site, addr + at, MIN(b - at, sizeof bytes), bytes, true))
+			return not_done;
+	}
+	return (struct hook_result){ addr, 1 };
+}
+
+/* One piece through a buffer of ours: read, then written. */
+static bool copy_piece(struct thread *t, uint64_t site, uint64_t to, uint64_t from, uint64_t n)
+{
+	uint8_t bytes[512];
+	if (!wide(t, site, from, n, bytes, false))
+		return false;
+	next_part(t);
+	return wide(t, site, to, n, bytes, true);
+}
+
+HOOK(copy)
+{
+	bool backwards = addr > a && addr < a + b; /* they overlap: from the end, as memmove does */
+	for (uint64_t done = 0, n; done < b; done += n) {
+		n = MIN(b - done, 512ul);
+		uint64_t at = backwards ? b - done - n : done;
+		if (done)
+			next_part(t);
+		if (!copy_piece(t, site, addr + at, a + at, n))
+			return not_done;
+	}
+	return (struct hook_result){ addr, 1 };
+}
+
+/* ---- code that the compiler cannot see into ------------------------------------------------------------------------ */
+
+/*
+ * A group: enter, perhaps for several ranges, then the code, then leave. Each granule is an event. They all count as
+ * finished only at leave, since until then nobody else may go on with them.
+ *
+ * The ranges of a group come in any order. So that two groups do not wait for each other, only one thread at a time is in
+ * one while recording; a plain access holds one granule at most, and waits for nothing. Replay follows what was possible.
+ */
+struct held_range {
+	uint32_t count; /* in held */
+	uint64_t parts; /* events of the group so far */
+	struct {
+		struct access a;
+		uint64_t event;
+	} held[HELD_MAX];
+};
+static uint32_t group_lock;
+
+/* Is the granule kept already? Ranges may overlap, or lie in one granule. */
+static struct access *kept(struct held_range *h, uint64_t addr)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		if (h->held[i].a.addr / GRANULE == addr / GRANULE)
+			return &h->held[i].a;
+	return 0;
+}
+
+/* Keeps a granule until leave. All are kept for writing: one that was entered for reading may be entered again. */
+static void keep(struct thread *t, struct access *a)
+{
+	struct held_range *h = t->entered;
+	if (kept(h, a->addr))
+		return;
+	t->order.event = t->self->events / 2 + h->parts++;
+	ops->before(&t->order, a);
+	if (h->count < HELD_MAX) {
+		h->held[h->count].event = t->order.event;
+		h->held[h->count++].a = *a;
+	} else {
+		ops->after(&t->order, a, true); /* touched only: doc/nondeterminism.md */
+	}
+}
+
+/* a: bytes, b: kind */
+HOOK(enter)
+{
+	if (!ops->before || !a)
+		return not_done;
+	if (!t->entered)
+		t->entered = order_memory(sizeof *t->entered);
+	if (!t->entered->parts && !replaying)
+		order_lock(&group_lock);
+	for (uint64_t at = 0; at < a;) {
+		struct access x = { .addr = addr + at,
+				    .size = part_size(addr + at, a - at),
+				    .kind = ACCESS_READS | ACCESS_WRITES,
+				    .granules = 1,
+				    .op = OP_NONE,
+				    .site = (const struct hook_site *)site };
+		keep(t, &x);
+		at += x.size;
+	}
+	return (struct hook_result){ 0, 1 };
+}
+
+bool order_in_group(const struct thread *t)
+{
+	return t->entered && t->entered->parts;
+}
+
+static void leave(struct thread *t)
+{
+	struct held_range *h = t->entered;
+	if (!h || !h->parts)
+		return;
+	for (uint32_t i = 0; i < h->count; i++) {
+		t->order.event = h->held[i].event;
+		ops->after(&t->order, &h->held[i].a, true);
+	}
+	h->count = 0;
+	/* the hook counts the last of them when it closes its bracket */
+	__atomic_store_n(&t->self->events, t->self->events + 2 * (h->parts - 1), __ATOMIC_RELEASE);
+	h->parts = 0;
+	if (!replaying)
+		order_unlock(&group_lock);
+}
+
+HOOK(leave)
+{
+	leave(t);
+	return (struct hook_result){ 0, 1 };
+}
+
+HOOK(poll)
+{
+	return (struct hook_result){ 0, 1 };
+}
+
+HOOK(claim)
+{
+	return not_done;
+}
+
+void order_fault(struct thread *t)
+{
+	if (!t->self)
+		return;
+	leave(t);
+	/* the access counts as done, at record and replay alike */
+	if (t->self->events & 1)
+		__atomic_store_n(&t->self->events, t->self->events + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- the way in ------------------------------------------------------------------------------------------------------ */
+
+typedef struct hook_result hook_body(struct thread *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+#define HOOK_BODY(name) hook_##name,
+static hook_body *const bodies[] = { HOOK_OPS(HOOK_BODY) };
+#define HOOK_NUMBER(name) HOOK_NUMBER_##name,
+enum { HOOK_OPS(HOOK_NUMBER) };
+
+struct hook_result hook_run(struct thread *t);
+struct hook_result hook_run(struct thread *t)
+{
+	unsigned number = (unsigned)HOOK_CALL_NUMBER(&t->regs);
+	bool accesses = number != HOOK_NUMBER_poll && number != HOOK_NUMBER_leave;
+	if (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1))
+		thread_park(t); /* it had not finished this one when the recording ended */
+	if (unlikely(t->held || replaying) && !order_in_group(t) && number != HOOK_NUMBER_leave) {
+		t->hook_place = t->self->events | (number != HOOK_NUMBER_poll);
+		t->self->events &= ~1ull; /* a handler begins before the access, outside its bracket */
+		signals_deliver_at_hook(t);
+	}
+	order_set_until(t);
+	if (accesses)
+		t->self->events |= 1;
+	if (!ops)
+		return not_done;
+	if (unlikely(!t->order_begun))
+		order_thread_begins(t);
+	return bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),
+			      SYNC_CALL_ARG(&t->regs, 4), HOOK_CALL_ARG5(&t->regs));
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------------- */
+
+void order_own(struct thread *t)
+{
+	/* Another thread may look at it first. Release: what is in there (zeros) comes before it; two at once waste one. */
+	void *none = 0;
+	if (!__atomic_load_n(&t->order.own, __ATOMIC_ACQUIRE) && order_used->thread_size)
+		__atomic_compare_exchange_n(&t->order.own, &none, order_memory(order_used->thread_size), false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void order_thread_begins(struct thread *t)
+{
+	if (!ops)
+		return;
+	order_own(t);
+	t->order_begun = true;
+	t->order.event = t->self->events / 2;
+	if (ops->begin)
+		ops->begin(&t->order);
+}
+
+void order_thread_ends(struct thread *t)
+{
+	if (!ops || !t->order_begun)
+		return;
+	if (control->verify)
+		check_verify(t);
+	if (ops->end)
+		ops->end(&t->order);
+	t->order_begun = false;
+}
+
+/* Replay: it will do no more; nobody may wait for it. */
+void order_parks(struct thread *t)
+{
+	if (ops && t->order_begun && ops->end)
+		ops->end(&t->order);
+}
+
+void order_forked(struct thread *t)
+{
+	if (ops && ops->forked)
+		ops->forked(&t->order);
+}

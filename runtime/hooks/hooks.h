@@ -1,0 +1,74 @@
+/*
+ * Between the common part of the orders and the rest of the runtime. Schemes do not see this.
+ */
+#ifndef RUNTIME_HOOKS_H
+#define RUNTIME_HOOKS_H
+#include "compiler/hooks.h"
+#include "runtime/order/order.h"
+
+struct thread;
+
+/* Record: how many accesses were finished when an op began. */
+#define OP_EVENTS 64
+struct op_events {
+	uint64_t op, events;
+};
+
+/* Replay: where the thread is in its order log. */
+struct order_cursor {
+	uint64_t position, window; /* in the stream: the next entry; what `mapped` begins with */
+	const uint8_t *mapped;
+	uint64_t bytes;		 /* of the order log, up to `end` */
+	const uint8_t *at, *end; /* what is left of the ENTRY_ORDER at hand */
+	unsigned left;		 /* numbers of the current entry that have not been read */
+};
+
+/* ---- log.c: a thread's order log, both directions -------------------------------------------------------- */
+
+/* Record: what is in the ring's header becomes an entry. Not while another entry is being written. */
+void order_flush(struct thread *t);
+/* Replay: finds the first entry. */
+void order_log_open(struct thread *t);
+
+/* ---- perform.c: the access itself ------------------------------------------------------------------------- */
+
+/* struct access.op; OP_RMW + enum hook_rmw */
+enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
+
+/* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
+
+/* Chooses the scheme, before the program's first instruction. */
+void order_start(void);
+/* A stream has been opened for this thread: its struct hook_self is new. */
+void order_opened(struct thread *t);
+/* Sets `until`: a signal has come or gone, or replay has come further in its log. */
+void order_set_until(struct thread *t);
+/* On the thread itself, before its first event, and after its last, or where its recording ends. */
+void order_thread_begins(struct thread *t);
+void order_thread_ends(struct thread *t);
+/* Between the hooks enter and leave. */
+bool order_in_group(const struct thread *t);
+void order_parks(struct thread *t);
+void order_own(struct thread *t); /* the scheme's memory for a thread is there */
+void order_forked(struct thread *t);
+/* A fault of the program's own: closes the bracket. */
+void order_fault(struct thread *t);
+
+/* ---- sync.c: locks and calls, for schemes that order them themselves ------------------------------------------ */
+
+void order_sync_start(const struct order_ops *ops);
+bool order_syncs(void);
+/* Only if order_syncs(): an op or a call begins; is over; a thread is about to be created. */
+void order_released(struct thread *t);
+void order_acquired(struct thread *t);
+void order_create(struct thread *t, struct thread *child);
+
+/* ---- services.c: what schemes may call, and what the sync layer tells ----------------------------------------- */
+
+void order_services_start(void);
+/* Record: an op of t begins; t's op follows op `stamp` of another thread. */
+void order_op_begins(struct thread *t);
+void order_op_follows(struct thread *t, uint64_t stamp);
+/* Replay: is the thread waiting in order_wait() for something that has not come? */
+bool order_is_waiting(const struct thread *t);
+#endif

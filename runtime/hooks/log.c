@@ -1,0 +1,162 @@
+/*
+ * A thread's order log: numbers, written at events.
+ *
+ * An entry is one LEB128 number (events since the entry before) << 4 | (how many numbers follow), then these, LEB128
+ * each. Entries gather in the room of the ring's header, where they survive a kill, and go to the stream as one
+ * ENTRY_ORDER when the room is used up: an entry each would cost 16 bytes for every two.
+ *
+ * 1. `used` is stored (release) after the bytes: whoever reads the header of a killed thread sees whole entries.
+ * 2. `base` is the number of bytes that went to the stream before. A flush commits the ENTRY_ORDER, whose argument is
+ *    base, and then moves base on; a kill in between leaves the same piece twice, which the reader sees by its argument.
+ *
+ * At replay a second window on the stream reads ENTRY_ORDER entries alone; the first one skips them.
+ */
+#include "runtime/hooks/hooks.h"
+#include "runtime/runtime.h"
+#include <linux/mman.h>
+
+#define NUMBERS_MAX    15
+#define ROOM_FOR_ENTRY ((NUMBERS_MAX + 1) * 10)
+
+static struct order_room *room_of(struct thread *t)
+{
+	return (struct order_room *)((uint8_t *)t->self - RING_SELF_AT + ORDER_ROOM_AT);
+}
+
+/* ---- record --------------------------------------------------------------------------------------------- */
+
+void order_flush(struct thread *t)
+{
+	struct order_room *room = room_of(t);
+	uint32_t n = room->used;
+	if (!n)
+		return;
+	size_t size = sizeof(struct entry) + 8 + ALIGN_UP(n, 8);
+	struct entry *e = log_reserve(t, size);
+	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_ORDER, .flags = 1, .result = n };
+	uint64_t *base = (uint64_t *)(e + 1);
+	*base = room->base;
+	base[ALIGN_UP(n, 8) / 8] = 0; /* the padding */
+	memcpy(base + 1, room->data, n);
+	log_commit(t, size);
+	__atomic_store_n(&room->base, room->base + n, __ATOMIC_RELEASE); /* invariant 2 */
+	__atomic_store_n(&room->used, 0, __ATOMIC_RELEASE);
+}
+
+static uint8_t *put(uint8_t *at, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*at++ = (uint8_t)(number | 0x80);
+	*at++ = (uint8_t)number;
+	return at;
+}
+
+static struct thread *thread_of_order(struct order_thread *o)
+{
+	return (struct thread *)((uint8_t *)o - offsetof(struct thread, order));
+}
+
+void order_log(struct order_thread *o, unsigned n, const uint64_t *numbers)
+{
+	struct thread *t = thread_of_order(o);
+	struct order_room *room = room_of(t);
+	if (n > NUMBERS_MAX)
+		BUG("too many numbers in one order entry");
+	if (room->used + ROOM_FOR_ENTRY > sizeof room->data)
+		order_flush(t);
+	uint8_t *from = room->data + room->used, *at = put(from, (o->event - o->last_entry) << 4 | n);
+	for (unsigned i = 0; i < n; i++)
+		at = put(at, numbers[i]);
+	o->last_entry = o->event;
+	o->entries++;
+	o->bytes += (uint64_t)(at - from);
+	__atomic_store_n(&room->used, room->used + (uint32_t)(at - from), __ATOMIC_RELEASE); /* invariant 1 */
+}
+
+/* ---- replay ----------------------------------------------------------------------------------------------- */
+
+#define WINDOW (8ul << 20)
+
+/* The window is moved on and the next ENTRY_ORDER found; false: there is none. */
+static bool next_piece(struct thread *t)
+{
+	struct order_cursor *c = &t->order_cursor;
+	while (c->position < t->log.size) {
+		if (!c->mapped || c->position - c->window + ENTRY_MAX > WINDOW) {
+			c->window = ALIGN_DOWN(c->position, 65536);
+			c->mapped = log_map_second(t, c->window, MIN(WINDOW, t->log.size - c->window));
+		}
+		const struct entry *e = (const struct entry *)(c->mapped + (c->position - c->window));
+		c->position += e->size;
+		if (e->kind != ENTRY_ORDER)
+			continue;
+		if (e->flags != 1 || e->result < 0 || (uint64_t)e->result + sizeof *e + 8 > e->size)
+			cannot("the trace has a damaged order entry: record again");
+		if (*(const uint64_t *)(e + 1) < c->bytes)
+			continue; /* invariant 2 */
+		c->bytes += (uint64_t)e->result;
+		c->at = (const uint8_t *)(e + 1) + 8;
+		c->end = c->at + e->result;
+		return true;
+	}
+	return false;
+}
+
+static uint64_t get(struct thread *t)
+{
+	struct order_cursor *c = &t->order_cursor;
+	uint64_t number = 0;
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		if (c->at == c->end && !next_piece(t))
+			cannot("the order log of thread %u ends in the middle of an entry: the trace is damaged",
+			       (unsigned long)t->slot);
+		uint8_t byte = *c->at++;
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return number;
+	}
+	cannot("the order log of thread %u has a number that is too large: the trace is damaged",
+	       (unsigned long)t->slot);
+}
+
+static void next_entry(struct thread *t)
+{
+	struct order_cursor *c = &t->order_cursor;
+	t->order.next_entry = ORDER_NEVER;
+	if (c->at == c->end && !next_piece(t))
+		return;
+	uint64_t head = get(t);
+	c->left = head & 15;
+	t->order.last_entry += head >> 4;
+	t->order.next_entry = t->order.last_entry;
+}
+
+void order_log_open(struct thread *t)
+{
+	t->order_cursor = (struct order_cursor){ 0 };
+	t->order.last_entry = fork_base;
+	next_entry(t);
+	order_set_until(t);
+}
+
+uint64_t order_number(struct order_thread *o)
+{
+	struct thread *t = thread_of_order(o);
+	if (!t->order_cursor.left--)
+		cannot("the order log of thread %u has a shorter entry than %s writes: was it recorded by another "
+		       "version?",
+		       (unsigned long)t->slot, order_used->name);
+	return get(t);
+}
+
+void order_taken(struct order_thread *o)
+{
+	struct thread *t = thread_of_order(o);
+	if (t->order_cursor.left)
+		cannot("the order log of thread %u has a longer entry than %s writes: was it recorded by another "
+		       "version?",
+		       (unsigned long)t->slot, order_used->name);
+	o->entries++;
+	next_entry(t);
+	order_set_until(t);
+}

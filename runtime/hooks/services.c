@@ -1,0 +1,296 @@
+/*
+ * What schemes may call (order.h), inside a recorded program: locks, waiting, known edges, state per granule.
+ */
+#include "loader/arch/arch.h"
+#include "runtime/runtime.h"
+#include <linux/membarrier.h>
+#include <linux/mman.h>
+
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+static void *map(uint64_t at, uint64_t n, const char *what)
+{
+	long r = SYS6(__NR_mmap, at, n, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+	if (is_error(r))
+		cannot("no memory for %s of --order=%s: error %d\n"
+		       "heddle: it reserves address space, not memory; is there a limit on it (ulimit -v), or strict "
+		       "overcommit?",
+		       what, order_used->name, -r);
+	/* a granule here and there must not cost two megabytes each */
+	SYS3(__NR_madvise, r, n, MADV_NOHUGEPAGE);
+	return (void *)r;
+}
+
+void *order_memory(size_t n)
+{
+	static uint64_t next = MAP_TABLES_BASE;
+	uint64_t room = ALIGN_UP(n, 65536), at = __atomic_fetch_add(&next, room, __ATOMIC_RELAXED);
+	if (at + room > MAP_TABLES_END)
+		cannot("the tables of --order=%s have used up their address space", order_used->name);
+	return map(at, room, "the tables");
+}
+
+/* Byte addr of the program has its state at MAP_SHADOW_BASE + addr / GRANULE * state_size. */
+static unsigned state_shift;
+
+void order_services_start(void)
+{
+	const char *colon = order_used->name;
+	while (*colon && *colon != ':')
+		colon++;
+	order_variant = *colon ? colon + 1 : colon;
+	if (!order_used->state_size)
+		return;
+	state_shift = (unsigned)__builtin_ctz(order_used->state_size);
+	map(MAP_SHADOW_BASE, (MAP_PROGRAM_END / GRANULE) << state_shift, "the states of granules");
+}
+
+void *order_state(uint64_t addr)
+{
+	if (unlikely(addr >= MAP_PROGRAM_END))
+		addr &= MAP_PROGRAM_END -
+			1; /* memory at a place of the program's own choice: shares a state, which costs edges */
+	return (void *)(MAP_SHADOW_BASE + ((addr / GRANULE) << state_shift));
+}
+
+/* ---- locks ------------------------------------------------------------------------------------------------ */
+
+enum { FREE, TAKEN, WANTED }; /* WANTED: taken, and somebody waits */
+
+static void relax(void)
+{
+#ifdef __aarch64__
+	__asm__ volatile("yield");
+#else
+	__asm__ volatile("pause");
+#endif
+}
+
+void order_lock(uint32_t *lock)
+{
+	uint32_t was = FREE;
+	if (likely(__atomic_compare_exchange_n(lock, &was, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+		return;
+	for (unsigned round = 0; __atomic_exchange_n(lock, WANTED, __ATOMIC_ACQUIRE) != FREE; round++) {
+		for (unsigned i = 0; i < 40 && __atomic_load_n(lock, __ATOMIC_RELAXED) != FREE; i++)
+			relax();
+		if (round >= 4)
+			SYS0(__NR_sched_yield); /* its holder may not be running */
+	}
+}
+
+void order_unlock(uint32_t *lock)
+{
+	if (likely(__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) != WANTED))
+		return;
+	/* Let the other have it: who reads a flag in a loop would take it again at once, for ever. */
+	for (unsigned i = 0; i < 60; i++) {
+		if (__atomic_load_n(lock, __ATOMIC_RELAXED) != FREE)
+			return;
+		relax();
+	}
+	SYS0(__NR_sched_yield);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------ */
+
+uint32_t order_slots(void)
+{
+	return thread_highest();
+}
+
+/* A scheme may ask for a thread that is not yet created: it keeps what the thread will need. */
+struct order_thread *order_thread_of(uint32_t slot)
+{
+	if (slot >= thread_highest())
+		thread_prepare(slot);
+	struct thread *t = thread_of(slot);
+	order_own(t);
+	return &t->order;
+}
+
+uint64_t order_events(uint32_t slot)
+{
+	const struct hook_self *self = thread_of(slot)->self;
+	return self ? __atomic_load_n(&self->events, __ATOMIC_ACQUIRE) / 2 : 0;
+}
+
+void order_begun(struct order_thread *o)
+{
+	/* relaxed: only a reader of the dead process's memory looks at it, and sees stores in this thread's order */
+	__atomic_store_n(&thread_of(o->slot)->self->begun, o->event + 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void order_chaos(struct order_thread *o)
+{
+	if (unlikely(control->chaos) && !replaying)
+		chaos_perturb(thread_of(o->slot));
+}
+
+void order_say(struct order_thread *o, const char *line)
+{
+	TEXT(out, 256);
+	text_add(&out, "heddle: thread %u: %s\n", (unsigned long)o->slot, line);
+	SYS3(__NR_write, 2, TEXT_OF(out), strlen(TEXT_OF(out)));
+}
+
+_Noreturn void order_cannot(const char *what)
+{
+	cannot("--order=%s: %s", order_used->name, what);
+}
+
+/* ---- waiting, at replay ------------------------------------------------------------------------------------------ */
+
+bool order_is_waiting(const struct thread *t)
+{
+	bool (*ready)(const void *) = __atomic_load_n(&t->waits_ready, __ATOMIC_ACQUIRE);
+	return ready && !ready(t->waits_arg);
+}
+
+void order_wait(struct order_thread *o, bool (*ready)(const void *arg), const void *arg, const char *why)
+{
+	struct thread *t = thread_of(o->slot);
+	unsigned round = 0;
+	while (!ready(arg) && wait_awake(&round))
+		;
+	if (ready(arg))
+		return;
+	/* Who looks whether all stand still reads these; they are taken away only after progress has been counted. */
+	t->waits_arg = arg;
+	t->waits_why = why;
+	__atomic_store_n(&t->waits_ready, ready, __ATOMIC_RELEASE);
+	while (!ready(arg)) {
+		wait_a_little(&round);
+		ticket_pass_lost();
+	}
+	wait_progress();
+	__atomic_store_n(&t->waits_ready, 0, __ATOMIC_RELEASE);
+}
+
+bool order_finished(uint32_t slot, uint64_t event)
+{
+	if (slot >= thread_highest())
+		return false; /* not yet created */
+	return order_events(slot) >= event;
+}
+
+struct event_of {
+	uint32_t slot;
+	uint64_t event;
+};
+
+static bool event_is_finished(const void *arg)
+{
+	const struct event_of *e = arg;
+	return order_finished(e->slot, e->event);
+}
+
+void order_wait_event(struct order_thread *o, uint32_t slot, uint64_t event)
+{
+	struct event_of e = { slot, event };
+	if (slot >= MAP_SLOTS)
+		cannot("the trace has an edge from thread %u, which cannot be: it is damaged", (unsigned long)slot);
+	order_wait(o, event_is_finished, &e, "an access of another thread");
+}
+
+/* ---- what a thread knows, while recording ------------------------------------------------------------------------------ */
+
+/* Remembers "all events of `slot` below `event` are finished"; true if it was known. */
+static bool learn(struct thread *t, uint32_t slot, uint64_t event)
+{
+	for (unsigned i = 0; i < COUNT(t->known_events); i++) {
+		uint64_t k = t->known_events[i];
+		if (!k || STAMP_SLOT(k) != slot)
+			continue;
+		if (STAMP_CLOCK(k) >= event)
+			return true;
+		t->known_events[i] = STAMP(slot, event);
+		return false;
+	}
+	t->known_events[t->known_events_next++ % COUNT(t->known_events)] = STAMP(slot, event);
+	return false;
+}
+
+bool order_known(struct order_thread *o, uint32_t slot, uint64_t event)
+{
+	/* events below fork_base are of the parent's threads: they are in this process's memory */
+	return slot == o->slot || event <= fork_base || learn(thread_of(o->slot), slot, event);
+}
+
+/*
+ * The lock order. Each thread keeps for its last OP_EVENTS ops how many accesses it had finished when the op began. Who
+ * follows that op (it has seen the op's stamp, which was stored with release after this) knows that all of them are done.
+ * An entry that was used again meanwhile is seen by its number, read before and after: then nothing is learned.
+ */
+void order_op_begins(struct thread *t)
+{
+	if (unlikely(order_syncs()))
+		order_released(t);
+	uint64_t op = t->front->clock + 1;
+	struct op_events *e = &t->op_events[op % OP_EVENTS];
+	__atomic_store_n(&e->op, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&e->events, t->self->events / 2, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->op, op, __ATOMIC_RELEASE);
+}
+
+void order_op_follows(struct thread *t, uint64_t stamp)
+{
+	uint32_t slot = STAMP_SLOT(stamp);
+	if (slot == t->slot || STAMP_CLOCK(stamp) <= fork_base)
+		return;
+	const struct op_events *e = &thread_of(slot)->op_events[STAMP_CLOCK(stamp) % OP_EVENTS];
+	if (__atomic_load_n(&e->op, __ATOMIC_ACQUIRE) != STAMP_CLOCK(stamp))
+		return;
+	uint64_t events = __atomic_load_n(&e->events, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&e->op, __ATOMIC_RELAXED) == STAMP_CLOCK(stamp))
+		learn(t, slot, events);
+}
+
+/* ---- for schemes with claims --------------------------------------------------------------------------------------- */
+
+struct hook_self *order_self(uint32_t slot)
+{
+	static struct hook_self none; /* a slot that is reserved, but has no thread yet */
+	struct hook_self *self = thread_of(slot)->self;
+	return self ? self : &none;
+}
+
+/* Mapped when somebody first asks; the table stays when the slot is used again. */
+uint8_t *order_claims(uint32_t slot)
+{
+	static uint32_t lock;
+	static uint8_t mapped[MAP_SLOTS];
+	uint64_t size = MAP_PROGRAM_END >> 12, at = MAP_CLAIMS_BASE + slot * size;
+	if (unlikely(!__atomic_load_n(&mapped[slot], __ATOMIC_ACQUIRE))) {
+		order_lock(&lock);
+		if (!mapped[slot])
+			map(at, size, "the claims of a thread");
+		__atomic_store_n(&mapped[slot], 1, __ATOMIC_RELEASE);
+		order_unlock(&lock);
+	}
+	return (uint8_t *)at;
+}
+
+void order_membarrier(void)
+{
+	static uint32_t registered; /* the kernel keeps it over a fork; to do it twice does no harm */
+	if (unlikely(!__atomic_load_n(&registered, __ATOMIC_RELAXED))) {
+		SYS3(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+		__atomic_store_n(&registered, 1, __ATOMIC_RELAXED);
+	}
+	long r = SYS3(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	if (is_error(r))
+		cannot("this kernel has no membarrier (error %d), which --order=%s needs", -r, order_used->name);
+}
+
+void order_relax(unsigned *looked)
+{
+	if (++*looked < 40)
+		relax();
+	else
+		SYS0(__NR_sched_yield);
+}

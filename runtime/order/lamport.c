@@ -1,0 +1,300 @@
+/*
+ * lamport: Lamport clocks of threads and locations (JaRec, extended to memory). An event's time is one more than the
+ * larger of its thread's time and the location's. Two conflicting accesses have different times, in their order; replay
+ * lets an event happen when every thread has come to its time. With --select=none this is JaRec: locks only.
+ *
+ * Entry: by how much the time is later than the thread's own next one. It is logged only if it is.
+ *
+ * 1. Record: a granule's lock is held from before to after, where the granule gets the time; so times of conflicting
+ *    accesses grow in their order. A read follows the last write, a write also all reads since: two reads may have the
+ *    same time. Accesses that a thread holds together all leave the time of the last one.
+ * 2. Replay: `reached` of a thread is the time of its next event, published (release) when the event before is done, so
+ *    "reached >= c" says: whatever it does at times below c is done. An event of time c waits (acquire) until that is
+ *    so for every other thread. Those at time c do not conflict with it, by 1. Accesses that are held together count
+ *    as done at the time of the last, so each may be reached while those before are still held.
+ * 3. The time of the next event is read from the log in advance. A thread that waits elsewhere (for a lock, in a system
+ *    call) therefore holds nobody back who came before it: the op is an event too, with a time after that of the op
+ *    which it waits for, through their object. So in every chain of waits times fall, and no chain is a circle. Ops
+ *    themselves do not wait here; they are ordered in any case.
+ * 4. A child's time begins with that of its parent's event `create`, and is set within it: nobody can pass in between.
+ *    A thread without further events has reached ORDER_NEVER. 0: no such thread yet.
+ * 5. Objects share 4096 times by their hash. A collision only makes a time later.
+ */
+#include "order.h"
+
+struct state {
+	uint32_t lock;
+	uint64_t write, read; /* times of the last write, and of the last read */
+	uint64_t spare;
+};
+
+struct own {
+	uint64_t time;	    /* of the last event; at replay the last one whose time is known */
+	uint64_t done;	    /* replay: of the last event that is done */
+	uint64_t known;	    /* replay: number of the first event whose time is not known */
+	uint64_t passed;    /* replay: all other threads have been seen to reach this */
+	uint32_t held;	    /* replay: accesses between before and after */
+	uint64_t apart[16]; /* others read the next one all the time */
+	uint64_t reached;   /* replay: invariant 2 */
+	uint64_t apart_too[15];
+};
+
+static uint64_t objects[4096];
+
+static void open(void)
+{
+	for (unsigned i = 0; i < sizeof objects / sizeof *objects; i++)
+		objects[i] = 0;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t *time_of(uint64_t object)
+{
+	return &objects[object * 0x9E3779B97F4A7C15ull >> 52];
+}
+
+/* ---- record --------------------------------------------------------------------------------------------- */
+
+/* The thread's next event comes after `time`. */
+static void advance(struct order_thread *t, uint64_t time)
+{
+	struct own *own = t->own;
+
+	if (time > own->time) {
+		ORDER_LOG(t, time - own->time);
+		own->time = time;
+	}
+	own->time++;
+}
+
+static uint64_t take(const struct access *a, unsigned i)
+{
+	struct state *s = order_state(a->addr + i * GRANULE);
+
+	order_lock(&s->lock);
+	return access_writes(a) ? later(s->read, s->write) : s->write;
+}
+
+static void record_before(struct order_thread *t, struct access *a)
+{
+	uint64_t time = take(a, 0);
+
+	if (unlikely(a->granules == 2))
+		time = later(time, take(a, 1));
+	advance(t, time);
+	order_chaos(t);
+}
+
+static void record_after(struct order_thread *t, struct access *a, bool done)
+{
+	struct own *own = t->own;
+
+	(void)done; /* an access that faulted counts, at replay too */
+	for (unsigned i = 0; i < a->granules; i++) {
+		struct state *s = order_state(a->addr + i * GRANULE);
+		if (access_writes(a))
+			s->write = own->time;
+		else
+			s->read = later(s->read, own->time);
+		order_unlock(&s->lock);
+	}
+}
+
+/* Acquire: pairs with the release below, of the op that this one follows. */
+static void record_acquire(struct order_thread *t, uint64_t object)
+{
+	advance(t, __atomic_load_n(time_of(object), __ATOMIC_ACQUIRE));
+}
+
+static void record_release(struct order_thread *t, uint64_t object)
+{
+	struct own *own = t->own;
+	uint64_t *time = time_of(object), was = __atomic_load_n(time, __ATOMIC_RELAXED);
+
+	advance(t, was);
+	while (was < own->time &&
+	       !__atomic_compare_exchange_n(time, &was, own->time, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+static void record_create(struct order_thread *t, struct order_thread *child)
+{
+	advance(t, 0);
+	((struct own *)child->own)->time = ((struct own *)t->own)->time;
+}
+
+/* ---- replay --------------------------------------------------------------------------------------------- */
+
+/* Makes known, and publishes, the time of event `event`: the one under way or the next. */
+static void reach(struct order_thread *t, uint64_t event)
+{
+	struct own *own = t->own;
+	uint64_t now = t->event;
+
+	if (own->known > event)
+		return;
+	t->event = event;
+	if (order_due(t)) {
+		own->time += order_number(t);
+		order_taken(t);
+	}
+	t->event = now;
+	own->known = event + 1;
+	own->time++;
+	__atomic_store_n(&own->reached, own->time, __ATOMIC_RELEASE); /* invariant 2 */
+}
+
+/* The earliest time that a thread other than t has reached. */
+static uint64_t earliest(const struct order_thread *t)
+{
+	uint64_t time = ORDER_NEVER;
+
+	for (uint32_t i = 0; i < order_slots(); i++) {
+		const struct own *own = order_thread_of(i)->own;
+		uint64_t reached = i == t->slot || !own ? 0 : __atomic_load_n(&own->reached, __ATOMIC_ACQUIRE);
+		if (reached && reached < time)
+			time = reached;
+	}
+	return time;
+}
+
+static bool all_have_come(const void *arg)
+{
+	const struct order_thread *t = arg;
+	struct own *own = t->own;
+
+	own->passed = earliest(t);
+	return own->passed >= own->time;
+}
+
+static void replay_before(struct order_thread *t, struct access *a)
+{
+	struct own *own = t->own;
+
+	(void)a;
+	own->held++;
+	reach(t, t->event);
+	if (unlikely(own->passed < own->time))
+		order_wait(t, all_have_come, t, "threads at earlier times");
+}
+
+static void finish(struct order_thread *t)
+{
+	struct own *own = t->own;
+
+	own->done = own->time;
+	reach(t, own->known);
+}
+
+static void replay_after(struct order_thread *t, struct access *a, bool done)
+{
+	struct own *own = t->own;
+
+	(void)a, (void)done;
+	if (!--own->held)
+		finish(t);
+}
+
+static void replay_op(struct order_thread *t, uint64_t object)
+{
+	(void)object;
+	reach(t, t->event);
+	finish(t);
+}
+
+static void replay_create(struct order_thread *t, struct order_thread *child)
+{
+	struct own *own = t->own, *new = child->own;
+
+	reach(t, t->event);
+	new->time = new->done = own->time;
+	new->passed = own->passed = 0; /* one's own child may be behind all that were there */
+	__atomic_store_n(&new->reached, own->time + 1,
+			 __ATOMIC_RELEASE); /* invariant 4: before own->reached moves on */
+	finish(t);
+}
+
+static void replay_begin(struct order_thread *t)
+{
+	((struct own *)t->own)->known = t->event;
+	reach(t, t->event);
+}
+
+static void replay_end(struct order_thread *t)
+{
+	__atomic_store_n(&((struct own *)t->own)->reached, ORDER_NEVER, __ATOMIC_RELEASE);
+}
+
+/* What was read in advance is of the parent's log. */
+static void replay_forked(struct order_thread *t)
+{
+	struct own *own = t->own;
+
+	own->time = own->done;
+	replay_begin(t);
+	for (uint32_t i = 0; i < order_slots(); i++)
+		if (i != t->slot && order_thread_of(i)->own)
+			replay_end(order_thread_of(i));
+}
+
+#ifdef HEDDLE_TOOL
+/* ---- `heddle order lamport`: the times of each thread's events ---------------------------------------------- */
+#include "print.h"
+
+static void print(const struct order_printer *p)
+{
+	for (uint32_t slot = 0; slot < p->threads; slot++) {
+		struct text *text = print_memory(sizeof *text);
+		size_t entries, at = 0;
+		const struct order_entry *entry = p->entries(slot, &entries);
+		uint64_t time = 0;
+		text_add(text, "t%u:", slot + 1);
+		for (uint64_t event = 0; event < order_events(slot); event++) {
+			if (at < entries && entry[at].event == event)
+				time += entry[at++].numbers[0];
+			time++;
+			if (p->access(slot, event))
+				text_add(text, " %s@%llu", p->event_name(slot, event), (unsigned long long)time);
+		}
+		text_lines(p, text);
+		free(text);
+	}
+}
+
+static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
+{
+	(void)n;
+	snprintf(to, room, "time + %llu", (unsigned long long)numbers[0]);
+}
+#endif
+
+const struct order_scheme order_lamport = {
+	.name = "lamport",
+	.summary = "Lamport clocks of threads and locations (JaRec)",
+	.guarantee = "exact",
+	.version = 1,
+	.state_size = sizeof(struct state),
+	.thread_size = sizeof(struct own),
+	.record = { .open = open,
+		    .create = record_create,
+		    .before = record_before,
+		    .after = record_after,
+		    .acquire = record_acquire,
+		    .release = record_release },
+	.replay = { .create = replay_create,
+		    .begin = replay_begin,
+		    .end = replay_end,
+		    .before = replay_before,
+		    .after = replay_after,
+		    .acquire = replay_op,
+		    .release = replay_op,
+		    .forked = replay_forked },
+#ifdef HEDDLE_TOOL
+	.print = print,
+	.describe = describe,
+#endif
+};

@@ -1,0 +1,219 @@
+/*
+ * region: our own scheme. Accesses that hit a claim cost nothing but the hook's count; what is logged are edges between
+ * regions of threads.
+ *
+ * Words (besides those of compiler/hooks.h and order.h)
+ *   number   of an event. A thread's `events` is twice the number of its next event, plus one inside its bracket: then
+ *            that event has *begun*. Numbers grow, but not always by one: see cut.
+ *   region   2^REGION_SHIFT numbers of a thread, aligned. It has begun when one of its events has.
+ *   cut      the thread's number moves on to the beginning of the next region.
+ *   edge     (slot, region) in the log of a thread at number n: cut; wait until that region of that thread has ended
+ *            (its number has come to the next one); then the access that was number n is made, under the new number.
+ *   name     (slot, region) in a word: who came last. See shadow_word.h.
+ *   coarse   a page with claims. region_claims.c
+ *   fine     a page whose granules have words. region_words.c
+ *
+ * Why it is exact
+ * 1. Conflicting accesses (of a byte, by two threads, one of them a write) do not overlap. Coarse: by page claims. A hit
+ *    is inside a bracket, and who takes a claim away clears it, has every core run a barrier, and waits for the bracket:
+ *    either the hit sees the claim gone, or its bracket is seen. Fine: by the word's lock; a read without the lock counts
+ *    only if the word was unlocked, and the same, before and after.
+ * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's, by
+ *    an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put under
+ *    its lock; or, where only the thread is known (an owner, readers of a page, many readers of a word), it is the last
+ *    region which that thread has begun, looked up after its claim was taken away or the word was locked for all to see.
+ * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, or for a held range, in
+ *    which nothing waits. Page locks: their holder waits for brackets and for words; a word's holder, once it has closed
+ *    its bracket, takes no other lock. So no wait is circular.
+ * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since it
+ *    was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge cuts, and
+ *    so does `pause`, before anything else at which replay may wait. So the end of a region needs only its beginning,
+ *    and all beginnings wait for earlier ones.
+ * 5. A region that is looked up in another thread's count is not too old. For claims, the barrier on every core makes
+ *    the count seen. A read of a word with many readers stores nothing, so its thread makes a full barrier when it does
+ *    that first in a region, and who locks the word makes one before it looks: either the reader finds the word locked,
+ *    or its region is seen. (A bracket that is closed for waiting may take the beginning of the region back: then the
+ *    barrier is made again.)
+ * 6. The count is what record and replay agree on: hits add one number each, whatever way they took; a cut is either
+ *    at an entry, or at a pause, which replay has at the same place.
+ * 7. Too many edges do no harm, since of an edge that is not needed 4 holds as well: reused memory, bits of `readers`
+ *    that two threads share, pages that were unmapped.
+ *
+ * Entry: (region - the last one logged from that slot - 1) << 4 | slot, or 15 and then the slot.
+ */
+#include "region.h"
+
+/* ---- regions ------------------------------------------------------------------------------------------------------------ */
+
+/* Invariant 4: the region ends here. Release: replay takes it as the end of all its accesses. */
+static void cut(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+	uint64_t events = (own->self->events | REGION_MASK) + 1;
+
+	own->fenced = 0;
+	__atomic_store_n(&own->self->events, events, __ATOMIC_RELEASE);
+	t->event = events / 2;
+}
+
+/* An entry stands at the number before its cut, the next one counts from the number after: else each cost a byte more. */
+static void cut_after_entry(struct order_thread *t)
+{
+	cut(t);
+	t->last_entry = t->event;
+}
+
+/* ---- edges -------------------------------------------------------------------------------------------------------------- */
+
+__attribute__((noinline)) bool region_edge(struct order_thread *t, uint32_t slot, uint64_t region)
+{
+	struct region_thread *own = region_of(t);
+
+	if (!region || slot == t->slot || own->known[slot] >= region)
+		return false;
+	own->known[slot] = region;
+	if (order_known(t, slot, region_end(region) - 1))
+		return false;
+	uint64_t further = region - own->logged[slot] - 1;
+	own->logged[slot] = region;
+	t->event = own->self->events / 2;
+	if (slot < 15)
+		ORDER_LOG(t, further << 4 | slot);
+	else
+		ORDER_LOG(t, further << 4 | 15, slot);
+	cut_after_entry(t);
+	return true;
+}
+
+/* Replay: the entry that is due. */
+static __attribute__((noinline)) void await_edge(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+	uint64_t number = order_number(t);
+	uint32_t slot = number % 16 < 15 ? number % 16 : (uint32_t)order_number(t) % REGION_SLOTS;
+
+	cut_after_entry(t);
+	order_taken(t);
+	own->logged[slot] += (number >> 4) + 1;
+	order_wait_event(t, slot, region_end(own->logged[slot]));
+}
+
+/* ---- record ------------------------------------------------------------------------------------------------------------- */
+
+static void set_up(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+
+	own->self = order_self(t->slot);
+	own->fenced = 0;
+}
+
+static void record_begin(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+
+	set_up(t);
+	own->claims = order_claims(t->slot);
+	if (own->claims) {
+		own->self->claims = own->claims;
+		own->self->shift = PAGE_SHIFT;
+	}
+}
+
+static bool record_access(struct order_thread *t, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	struct page *p = page_of(a->addr);
+	enum outcome outcome;
+
+	do {
+		if (page_state(p) == PAGE_FINE || unlikely(!own->claims))
+			outcome = words_access(t, p, a);
+		else
+			outcome = claims_access(t, p, a);
+	} while (unlikely(outcome == LOOK_AGAIN));
+	t->event = own->self->events / 2;
+	return outcome == DONE;
+}
+
+/* The other threads are gone, some in the middle of an event: nobody shall wait for them. */
+static void record_forked(struct order_thread *t)
+{
+	pages_forked();
+	for (uint32_t slot = 0; slot < order_slots(); slot++)
+		if (slot != t->slot)
+			order_self(slot)->events = (order_self(slot)->events + 1) & ~1ull;
+}
+
+/* ---- replay ------------------------------------------------------------------------------------------------------------- */
+
+/* One byte answers for all memory: whatever is not at an entry of the log goes on at once. */
+static const uint8_t always[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
+
+static void replay_begin(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+
+	set_up(t);
+	own->self->claims = always;
+	own->self->shift = 63;
+}
+
+static void replay_entries(struct order_thread *t)
+{
+	while (order_due(t))
+		await_edge(t);
+}
+
+static bool replay_access(struct order_thread *t, struct access *a)
+{
+	replay_entries(t);
+	return access_perform(a);
+}
+
+static bool replay_span(struct order_thread *t, struct access_span *s)
+{
+	replay_entries(t);
+	return s->perform(s, 0, s->size);
+}
+
+static void replay_hold(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind)
+{
+	(void)addr, (void)size, (void)kind;
+	replay_entries(t);
+}
+
+static void replay_drop(struct order_thread *t, bool done)
+{
+	(void)t, (void)done;
+}
+
+const struct order_scheme order_region = {
+	.name = "region",
+	.summary = "claims per page, words per granule where pages are contested, edges between regions",
+	.guarantee = "exact",
+	.version = 1,
+	.state_size = sizeof(struct words),
+	.thread_size = sizeof(struct region_thread),
+	.claims = true,
+	.record = {
+		.open = pages_open,
+		.begin = record_begin,
+		.end = cut,
+		.access = record_access,
+		.pause = cut,
+		.hold = hold_range,
+		.drop = hold_drop,
+		.span = hold_span,
+		.forked = record_forked,
+	},
+	.replay = {
+		.begin = replay_begin,
+		.end = cut,
+		.access = replay_access,
+		.pause = cut,
+		.hold = replay_hold,
+		.drop = replay_drop,
+		.span = replay_span,
+	},
+};

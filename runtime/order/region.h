@@ -1,0 +1,162 @@
+/*
+ * Inside `region`: what region.c (the scheme, its regions and edges), region_claims.c (pages), region_words.c (granules
+ * of fine pages) and region_hold.c (ranges) share. The words and the invariants are explained in region.c.
+ */
+#ifndef REGION_H
+#define REGION_H
+#include "order.h"
+#include "shadow_word.h"
+#include "compiler/hooks.h"
+
+/* Numbers of a region: 1 << REGION_SHIFT. 0 makes every event a region of its own: so that papers' examples can be read. */
+#ifdef HEDDLE_TOOL
+#define REGION_SHIFT 0
+#elif !defined(REGION_SHIFT)
+#define REGION_SHIFT 8
+#endif
+#define REGION_MASK ((2ull << REGION_SHIFT) - 1) /* of a count of events, which is twice their number */
+#define PAGE_SHIFT  12
+#define PAGE_BYTES  (1ull << PAGE_SHIFT)
+
+_Static_assert((int)ACCESS_READS == (int)HOOK_READ && (int)ACCESS_WRITES == (int)HOOK_WRITE,
+	       "kinds are the bits of a claim");
+
+/* What is known about a page. Everything but `state` is read and changed under its lock. */
+enum page_state {
+	PAGE_NEW,    /* nobody has touched it */
+	PAGE_OWNED,  /* `owner` may read and write it */
+	PAGE_SHARED, /* threads of `readers` may read it, or have read it; perhaps there are none */
+	PAGE_FINE,   /* no claims: its granules have words */
+};
+struct page {
+	uint32_t lock;	  /* 0, or LOCK_HELD | region_process */
+	uint8_t state;	  /* enum page_state; changed under the lock, looked at without */
+	uint8_t contests; /* how often it was taken from somebody since it was last coarse */
+	uint8_t fine;	  /* how often it has become fine; more than 0: its words are not all zero */
+	uint8_t pad;
+	uint64_t writer;  /* name: the owner's slot; who wrote last; of a fine page: who made it fine */
+	uint64_t readers; /* shared: bit slot % 63 */
+	/* fine: a sample of who uses it; see region_words.c. Torn or lost values do no harm. */
+	uint16_t user, streak, reads, pad2;
+};
+
+/* The words of a granule. */
+struct words {
+	uint64_t writer;  /* changed by who has set its lock bit */
+	uint64_t readers; /* changed under the lock */
+};
+
+#define REGION_SLOTS  8192
+#define REGION_RANGES 64 /* held at once; also pieces of fine pages among them */
+
+struct held {
+	uint64_t from, to;
+	uint8_t kind;
+};
+
+struct region_thread {
+	struct hook_self *self;
+	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */
+	uint64_t fenced;  /* region whose beginning every thread can see */
+	uint32_t sampled; /* accesses of fine pages until the next sample */
+	uint32_t ranges, pieces;
+	struct held range[REGION_RANGES]; /* that are held */
+	struct held piece[REGION_RANGES]; /* of them, in fine pages: their words are locked */
+	uint64_t known[REGION_SLOTS];	  /* record: end of a region of that thread that this one follows */
+	uint64_t logged[REGION_SLOTS];	  /* region of the last edge from that thread; both directions */
+};
+
+extern uint32_t region_process; /* how many forks led to this process, in 16 bits */
+
+static inline struct region_thread *region_of(const struct order_thread *t)
+{
+	return t->own;
+}
+
+/* ---- region.c: brackets, regions, edges ------------------------------------------------------------------------------ */
+
+/* Opens the bracket of the event that is under way. Plain: what shows it to others is said at each use. */
+static inline void bracket_open(struct region_thread *own)
+{
+	__atomic_store_n(&own->self->events, own->self->events | 1, __ATOMIC_RELAXED);
+}
+
+/* The event is under way, but nobody needs to wait for it, and nothing that it does is seen: for waiting. If it is the
+   first of its region, the region has not begun any more, so the fence that showed it does not count. */
+static inline void bracket_close(struct region_thread *own)
+{
+	own->fenced = 0;
+	__atomic_store_n(&own->self->events, own->self->events & ~1ull, __ATOMIC_RELEASE);
+}
+
+/* The region of the event under way. */
+static inline uint64_t region_now(const struct region_thread *own)
+{
+	return (own->self->events >> (REGION_SHIFT + 1)) + 1;
+}
+
+/* The last region that a thread with this count of events has begun; 0: none. */
+static inline uint64_t region_begun(uint64_t events)
+{
+	return ((events + 1) / 2 + (1ull << REGION_SHIFT) - 1) >> REGION_SHIFT;
+}
+
+/* Where a region ends: the number of the first event after it. */
+static inline uint64_t region_end(uint64_t region)
+{
+	return region << REGION_SHIFT;
+}
+
+/* My next access follows `region` of thread `slot`: logs that, unless it is implied. If it logs, my bracket is closed
+   and a new region of mine will begin. True: it has logged. */
+bool region_edge(struct order_thread *t, uint32_t slot, uint64_t region);
+static inline bool region_edge_name(struct order_thread *t, uint64_t name)
+{
+	return name && region_edge(t, word_slot(name), word_region(name));
+}
+/* Is that edge implied, as far as can be told quickly? */
+static inline bool region_follows(struct region_thread *own, uint32_t me, uint64_t name)
+{
+	return !name || word_slot(name) == me || own->known[word_slot(name)] >= word_region(name);
+}
+
+/* ---- region_claims.c -------------------------------------------------------------------------------------------------- */
+
+enum outcome { DONE, FAULTS, LOOK_AGAIN };
+
+struct page *page_of(uint64_t addr);
+static inline uint8_t page_state(const struct page *p)
+{
+	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+}
+void pages_open(void);
+void pages_forked(void);
+/* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
+enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
+/* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */
+enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
+/* A fine page becomes this thread's, or its to read. */
+void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
+
+/* ---- region_words.c --------------------------------------------------------------------------------------------------- */
+
+enum outcome words_access(struct order_thread *t, struct page *p, struct access *a);
+/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds one; none is locked. */
+bool words_lock(uint64_t from, uint64_t to);
+/* Takes the edges for `kind`; the words are locked. True: some were logged. */
+bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind);
+/* Unlocks them; done: this thread has accessed them. */
+void words_unlock(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind, bool done);
+void words_forked(uint64_t page);
+void words_clear(uint64_t page);
+/* Edges from everybody who accessed the page by its words; it is not fine any more. */
+void words_collect(struct order_thread *t, uint64_t page);
+
+/* ---- region_hold.c ----------------------------------------------------------------------------------------------------- */
+
+/* Keeps others away from the range, too, until hold_drop(). Leaves the bracket open. */
+void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);
+void hold_drop(struct order_thread *t, bool done);
+bool hold_span(struct order_thread *t, struct access_span *s);
+
+#endif

@@ -1,0 +1,296 @@
+/*
+ * Claims: who may access a page without asking, and how that right is taken away. See region.c for the invariants;
+ * model: tests/models/claims.pml.
+ *
+ * Who takes a page from others does not claim it: it makes its one access and leaves the page to who comes next. So a
+ * single visitor costs one membarrier and not two, and a page that moves for good costs one more miss.
+ */
+#include "region.h"
+
+/* A page that was taken away this often becomes fine. Few: a revocation costs as much as several hundred words. */
+#define CONTESTS 4
+
+static struct page *pages; /* by number of the page; filled by the kernel as they are touched */
+uint32_t region_process;
+
+/* Pages that were ever fine, for forks: a list of blocks. */
+static struct fine_block {
+	struct fine_block *next;
+	uint32_t lock, n;
+	uint64_t page[510];
+} * fine_blocks;
+static uint32_t fine_lock;
+
+struct page *page_of(uint64_t addr)
+{
+	return &pages[addr >> PAGE_SHIFT];
+}
+
+void pages_open(void)
+{
+	if (!pages)
+		pages = order_memory(sizeof *pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT));
+}
+
+/* ---- the page's lock ------------------------------------------------------------------------------------------------- */
+
+#define LOCK_HELD (1u << 31)
+
+/* Waits with the bracket closed. A lock that a fork left behind names another process and is taken over: whoever held it
+   is not here, and what it had not finished did not happen. */
+static void lock_page(struct page *p)
+{
+	for (unsigned looked = 0;; order_relax(&looked)) {
+		uint32_t is = __atomic_load_n(&p->lock, __ATOMIC_RELAXED);
+		if (is == (LOCK_HELD | region_process))
+			continue;
+		if (__atomic_compare_exchange_n(&p->lock, &is, LOCK_HELD | region_process, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return;
+	}
+}
+
+/* Release: the page, the claims' bytes, and the access made meanwhile. */
+static void unlock_page(struct page *p)
+{
+	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+}
+
+static void set_state(struct page *p, enum page_state state)
+{
+	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELEASE);
+}
+
+/* ---- revocation -------------------------------------------------------------------------------------------------------- */
+
+static uint8_t *claim_of(uint32_t slot, uint64_t addr)
+{
+	return &order_claims(slot)[addr >> PAGE_SHIFT];
+}
+
+/* The claim of this thread; only it gives itself more. */
+static void set_claim(struct region_thread *own, uint64_t addr, uint8_t kind)
+{
+	__atomic_store_n(&own->claims[addr >> PAGE_SHIFT], kind, __ATOMIC_RELAXED);
+}
+
+/* Clears bits of a claim. True: it had some of them. */
+static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
+{
+	uint8_t *claim = claim_of(slot, addr), has = __atomic_load_n(claim, __ATOMIC_RELAXED);
+
+	if (!(has & bits))
+		return false;
+	__atomic_store_n(claim, has & ~bits, __ATOMIC_RELAXED);
+	return true;
+}
+
+/*
+ * The last region of `slot` that may have an access of a page in it, whose claim has been cleared for all to see. If it
+ * is in a bracket, that may be an access of this page that found the claim: it is waited for. Acquire: what it did is
+ * seen. This thread's own bracket is closed, so two that wait for each other do not.
+ */
+static uint64_t region_left(uint32_t slot, bool had)
+{
+	const uint64_t *events = &order_self(slot)->events;
+	uint64_t seen = __atomic_load_n(events, __ATOMIC_ACQUIRE);
+
+	if (had && seen & 1)
+		for (unsigned looked = 0; __atomic_load_n(events, __ATOMIC_ACQUIRE) == seen;)
+			order_relax(&looked);
+	return region_begun(seen);
+}
+
+/* Takes the page from its owner; leaves it `left`. Returns the owner's last region with it. */
+static uint64_t revoke_owner(struct page *p, uint64_t addr, uint8_t left)
+{
+	uint32_t slot = word_slot(p->writer);
+	bool had = clear_claim(slot, addr, (uint8_t)((HOOK_READ | HOOK_WRITE) & ~left));
+
+	if (had)
+		order_membarrier();
+	return region_left(slot, had);
+}
+
+/* Takes the page from all its readers but this thread, with an edge from each. True: somebody had a claim. */
+static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr)
+{
+	uint32_t slots = order_slots();
+	bool some = false;
+
+	for (uint32_t slot = 0; slot < slots; slot++)
+		if (slot != t->slot && p->readers & word_bit(slot))
+			some |= clear_claim(slot, addr, HOOK_READ);
+	if (some)
+		order_membarrier();
+	order_chaos(t);
+	for (uint32_t slot = 0; slot < slots; slot++)
+		if (slot != t->slot && p->readers & word_bit(slot))
+			region_edge(t, slot, region_left(slot, some));
+	return some;
+}
+
+/* ---- a page becomes fine, and coarse again --------------------------------------------------------------------------------- */
+
+static void remember_fine(uint64_t page)
+{
+	order_lock(&fine_lock);
+	if (!fine_blocks || fine_blocks->n == sizeof fine_blocks->page / 8) {
+		struct fine_block *b = order_memory(sizeof *b);
+		b->next = fine_blocks;
+		fine_blocks = b;
+	}
+	fine_blocks->page[fine_blocks->n++] = page;
+	order_unlock(&fine_lock);
+}
+
+/* Nobody has a claim; this thread's access is the last. Release: the words are empty before the page is seen as fine. */
+static void make_fine(struct page *p, uint64_t addr)
+{
+	uint64_t page = addr & ~(PAGE_BYTES - 1);
+
+	if (p->fine)
+		words_clear(page);
+	else
+		remember_fine(page);
+	if (p->fine < 255)
+		p->fine++;
+	p->streak = p->reads = p->user = 0;
+	set_state(p, PAGE_FINE);
+}
+
+/*
+ * Every thread may be among its words. A thread looks at the page's state in its bracket before it touches a word, so
+ * after the membarrier it has either seen the new state or is in a bracket that is waited for, or it waits for something
+ * with its bracket closed and a word locked, which words_collect() waits for: it takes no further lock.
+ */
+void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
+{
+	struct region_thread *own = region_of(t);
+	uint32_t slots = order_slots();
+
+	bracket_close(own);
+	lock_page(p);
+	if (p->state == PAGE_FINE) {
+		set_state(p, PAGE_SHARED);
+		order_membarrier();
+		for (uint32_t slot = 0; slot < slots; slot++)
+			if (slot != t->slot)
+				region_left(slot, true);
+		words_collect(t, addr & ~(PAGE_BYTES - 1));
+		region_edge_name(t, p->writer);
+		/* This event follows them all; whoever comes next follows it. It makes no access, but it begins. */
+		bracket_open(own);
+		p->writer = word_name(t->slot, region_now(own));
+		p->readers = 0;
+		p->contests = 0;
+		if (kind & HOOK_WRITE)
+			set_state(p, PAGE_OWNED);
+		else
+			p->readers = word_bit(t->slot);
+		set_claim(own, addr, kind);
+	}
+	unlock_page(p);
+}
+
+/* ---- an access that misses --------------------------------------------------------------------------------------------------- */
+
+/* Edges for this thread's access, and who may access the page from now on. True: it was taken from somebody. */
+static bool get_ready(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
+{
+	uint32_t owner = word_slot(p->writer);
+	bool taken = false;
+
+	if (p->state == PAGE_OWNED && owner == t->slot)
+		return false;
+	if (p->state == PAGE_OWNED) {
+		uint64_t region = revoke_owner(p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
+		p->writer = word_name(owner, region);
+		p->readers = kind & HOOK_WRITE ? 0 : word_bit(owner);
+		set_state(p, PAGE_SHARED);
+		taken = true;
+	}
+	region_edge_name(t, p->writer);
+	if (kind & HOOK_WRITE && p->readers)
+		taken |= revoke_readers(t, p, addr);
+	return taken;
+}
+
+/* The bracket is open. Who may access the page after this thread's access? */
+static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind, bool taken)
+{
+	struct region_thread *own = region_of(t);
+
+	if (p->state == PAGE_OWNED)
+		return;
+	if (kind & HOOK_WRITE) {
+		p->writer = word_name(t->slot, region_now(own));
+		p->readers = 0;
+	} else {
+		p->readers |= word_bit(t->slot);
+	}
+	set_claim(own, addr, taken ? 0 : kind | HOOK_READ);
+	set_state(p, kind & HOOK_WRITE && !taken ? PAGE_OWNED : PAGE_SHARED);
+}
+
+/* Shall the page be fine if it has to be taken away once more? */
+static bool is_contested(const struct page *p)
+{
+	return p->contests + 1 >= CONTESTS;
+}
+
+enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	uint8_t kind = a->kind;
+
+	bracket_close(own);
+	lock_page(p);
+	if (p->state == PAGE_FINE) {
+		unlock_page(p);
+		bracket_open(own);
+		return LOOK_AGAIN;
+	}
+	if (p->state == PAGE_OWNED && is_contested(p))
+		kind |= HOOK_WRITE; /* a fine page has no reader with a claim left */
+	bool taken = get_ready(t, p, a->addr, kind);
+	bracket_open(
+		own); /* seen with the page's unlocking at the latest: who takes the page from us must count this event */
+	order_chaos(t);
+	bool done = access_perform(a);
+	settle(t, p, a->addr, kind, taken);
+	if (taken && kind & HOOK_WRITE && is_contested(p))
+		make_fine(p, a->addr);
+	else if (taken)
+		p->contests++;
+	order_chaos(t);
+	unlock_page(p);
+	return done ? DONE : FAULTS;
+}
+
+/* As claims_access(), but keeps the page although it was taken from somebody, for a range that needs it. */
+enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
+{
+	struct region_thread *own = region_of(t);
+
+	bracket_close(own);
+	lock_page(p);
+	bool fine = p->state == PAGE_FINE;
+	if (!fine) {
+		get_ready(t, p, addr, kind);
+		bracket_open(own); /* this event begins, with or without an access: others may follow it */
+		settle(t, p, addr, kind, false);
+	}
+	unlock_page(p);
+	return fine ? LOOK_AGAIN : DONE;
+}
+
+/* In the child of a fork: locks of threads that are not here. Page locks are broken by who finds them. */
+void pages_forked(void)
+{
+	region_process = (region_process + 1) & 0xffff;
+	fine_lock = 0;
+	for (struct fine_block *b = fine_blocks; b; b = b->next)
+		for (uint32_t i = 0; i < b->n; i++)
+			words_forked(b->page[i]);
+}

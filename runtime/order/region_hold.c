@@ -1,0 +1,151 @@
+/*
+ * Ranges: many bytes that a thread accesses in one event, or that code which the compiler cannot see into will access
+ * before the next hold_drop(). Pages with claims are held by the open bracket, fine pages by locks of all their words in
+ * the range. Nothing is waited for while something is held: it is all given back, and tried again (invariant 3).
+ */
+#include "region.h"
+
+static uint32_t patience; /* a lock: one at a time among those whom others keep disturbing */
+
+static uint64_t next_page(uint64_t at, uint64_t to)
+{
+	uint64_t next = (at | (PAGE_BYTES - 1)) + 1;
+
+	return next < to ? next : to;
+}
+
+/* Every page of the range has this thread's claim, or is fine; for now. */
+static void get_claims(struct order_thread *t, const struct held *r)
+{
+	struct region_thread *own = region_of(t);
+	unsigned fine = 0;
+
+	for (uint64_t at = r->from; own->claims && at < r->to; at = next_page(at, r->to)) {
+		struct page *p = page_of(at);
+		bool many = fine >= REGION_RANGES / 4;
+		if (page_state(p) == PAGE_FINE && !many)
+			fine++;
+		else if (page_state(p) == PAGE_FINE)
+			claims_coarsen(t, p, at, HOOK_READ | (r->kind & HOOK_WRITE));
+		else if ((__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
+			claims_take(t, p, at, r->kind);
+	}
+}
+
+/* In the bracket: is all of it there? Locks the words of fine pages. */
+static bool hold_all(struct order_thread *t, const struct held *r)
+{
+	struct region_thread *own = region_of(t);
+
+	for (uint64_t at = r->from, to; at < r->to; at = to) {
+		struct page *p = page_of(at);
+		to = next_page(at, r->to);
+		if (own->claims && page_state(p) != PAGE_FINE) {
+			if ((__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
+				return false;
+			continue;
+		}
+		if (own->pieces == REGION_RANGES || !words_lock(at, to))
+			return false;
+		own->piece[own->pieces++] = (struct held){ at, to, r->kind };
+	}
+	return true;
+}
+
+/* After the bracket was closed for an edge: are the claims still there? */
+static bool still_claimed(struct order_thread *t, const struct held *r)
+{
+	struct region_thread *own = region_of(t);
+
+	for (uint64_t at = r->from; at < r->to; at = next_page(at, r->to)) {
+		bool by_words = !own->claims;
+		for (unsigned i = 0; i < own->pieces; i++)
+			by_words |= own->piece[i].from == at && own->piece[i].kind == r->kind;
+		if (!by_words &&
+		    (__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
+			return false;
+	}
+	return true;
+}
+
+static void give_back(struct order_thread *t, bool done)
+{
+	struct region_thread *own = region_of(t);
+
+	for (unsigned i = 0; i < own->pieces; i++)
+		words_unlock(t, own->piece[i].from, own->piece[i].to, own->piece[i].kind, done);
+	own->pieces = 0;
+}
+
+/* Edges for the pieces. Words stay locked while the bracket is closed, so no new edge can become due there. */
+static bool take_edges(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+	bool logged = false;
+
+	for (unsigned i = 0; i < own->pieces; i++)
+		logged |= words_edges(t, own->piece[i].from, own->piece[i].to, own->piece[i].kind);
+	return logged;
+}
+
+static bool try(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+
+	for (unsigned i = 0; i < own->ranges; i++)
+		get_claims(t, &own->range[i]);
+	bracket_open(own);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* then the claims, as in compiler/fast.c */
+	order_chaos(t);
+	for (unsigned i = 0; i < own->ranges; i++)
+		if (!hold_all(t, &own->range[i]))
+			return false;
+	if (!take_edges(t))
+		return true;
+	bracket_open(own);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < own->ranges; i++)
+		if (!still_claimed(t, &own->range[i]))
+			return false;
+	return true;
+}
+
+void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind)
+{
+	struct region_thread *own = region_of(t);
+	bool patient = false;
+	unsigned looked = 0;
+
+	if (!size)
+		return;
+	if (own->ranges == REGION_RANGES)
+		order_cannot("more than 64 ranges are accessed at once");
+	give_back(t, false);
+	own->range[own->ranges++] = (struct held){ addr, addr + size, kind };
+	for (unsigned tries = 0; !try(t); tries++) {
+		give_back(t, false);
+		bracket_close(own);
+		if (tries == 20) {
+			order_lock(&patience);
+			patient = true;
+		}
+		order_relax(&looked);
+	}
+	if (patient)
+		order_unlock(&patience);
+}
+
+void hold_drop(struct order_thread *t, bool done)
+{
+	give_back(t, done);
+	region_of(t)->ranges = 0;
+}
+
+bool hold_span(struct order_thread *t, struct access_span *s)
+{
+	hold_range(t, s->addr, s->size, s->kind);
+	order_chaos(t);
+	bool done = s->perform(s, 0, s->size);
+	hold_drop(t, done);
+	return done;
+}

@@ -1,0 +1,299 @@
+/*
+ * Words: the granules of a fine page. See region.c for the invariants; model: tests/models/word.pml.
+ */
+#include "region.h"
+
+/*
+ * The lock is the top bit of `writer`; the name stays beside it. No store of the holder's may be seen before the bit (a
+ * reader would find new data under an unlocked word), and a compare-and-swap does not promise that on aarch64: hence the
+ * barrier. Acquire: data and readers are read after.
+ */
+static inline bool lock_word(struct words *w, uint64_t was)
+{
+	if (!__atomic_compare_exchange_n(&w->writer, &was, was | WORD_LOCKED, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+#ifdef __aarch64__
+	__asm__ volatile("dmb ishst" ::: "memory");
+#else
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* x86-64 keeps stores in order */
+#endif
+	return true;
+}
+
+/* Release: everything the holder did is seen by who finds the word unlocked. */
+static inline void unlock_word(struct words *w, uint64_t writer)
+{
+	__atomic_store_n(&w->writer, writer, __ATOMIC_RELEASE);
+}
+
+/* Lets the holder of a word go on; outside the bracket, so that nobody waits for this thread meanwhile. */
+static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t, unsigned *looked)
+{
+	struct region_thread *own = region_of(t);
+
+	bracket_close(own);
+	order_relax(looked);
+	bracket_open(own);
+}
+
+/*
+ * A sample of the accesses of fine pages. One thread in a long row, or only reads: then claims are cheaper than words.
+ * A claim costs some 5 us when it is contested, a word about 10 ns an access, so a page should be left alone for a
+ * thousand accesses to be worth claiming. A row of 16 samples of one thread is luck once in 2^16 for two equal users.
+ * Each time that it was wrong, the row must be twice as long: threads that take turns must not pay for each.
+ */
+enum { SAMPLE = 64, ROW_ALONE = 16, ROW_READS = 512, ROW_DOUBLES = 6 };
+
+static unsigned wanted(const struct page *p, unsigned row)
+{
+	unsigned doubles = p->fine ? p->fine - 1u : 0;
+
+	return row << (doubles < ROW_DOUBLES ? doubles : ROW_DOUBLES);
+}
+
+static __attribute__((noinline)) bool sample(struct order_thread *t, struct page *p, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	bool mine = p->user == t->slot + 1;
+
+	own->sampled = SAMPLE;
+	p->streak = mine ? p->streak + 1 : 0;
+	p->reads = access_writes(a) ? 0 : p->reads + 1;
+	p->user = (uint16_t)(t->slot + 1);
+	bool alone = p->streak >= wanted(p, ROW_ALONE);
+	if (!own->claims || (!alone && p->reads < wanted(p, ROW_READS)))
+		return false;
+	claims_coarsen(t, p, a->addr, alone ? ACCESS_READS | ACCESS_WRITES : ACCESS_READS);
+	return true;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+/* Does the word say already that this thread reads in this region? Then a read has nothing to store. */
+static inline bool covered(const struct region_thread *own, uint32_t me, uint64_t writer, uint64_t readers)
+{
+	uint64_t name = word_name(me, region_now(own));
+
+	if (readers & WORD_MANY)
+		return readers & word_bit(me) && region_follows((struct region_thread *)own, me, writer);
+	return readers ? readers == name : writer == name;
+}
+
+/*
+ * Among many readers the word does not say in which region this thread reads: who writes next looks at this thread's
+ * count of events (invariant 5). So that must be seen to be in this region before the word is found unlocked for the last
+ * time. Once per region: it is the beginning that counts.
+ */
+static inline void show_region(struct region_thread *own)
+{
+	uint64_t region = region_now(own);
+
+	if (unlikely(own->fenced != region)) {
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		own->fenced = region;
+	}
+}
+
+/* Budget: 5 loads, no store. */
+static inline enum outcome read_quickly(struct order_thread *t, struct words *w, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE);
+	uint64_t readers = __atomic_load_n(&w->readers, __ATOMIC_RELAXED);
+
+	if (writer & WORD_LOCKED || !covered(own, t->slot, writer, readers))
+		return LOOK_AGAIN;
+	if (readers & WORD_MANY)
+		show_region(own);
+	order_chaos(t);
+	if (!access_perform(a))
+		return FAULTS;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the load, then the last look: a load barrier */
+	return __atomic_load_n(&w->writer, __ATOMIC_RELAXED) == writer ? DONE : LOOK_AGAIN;
+}
+
+/* ---- everything else: under the lock --------------------------------------------------------------------------------- */
+
+/* Edges for a writer from those who read since the last write. */
+static bool edges_from_readers(struct order_thread *t, uint64_t readers)
+{
+	bool logged = false;
+	uint32_t slots = order_slots();
+
+	if (!(readers & WORD_MANY))
+		return region_edge_name(t, readers);
+	/* The lock must be seen before the counts are read: a reader that this misses finds the lock (see show_region). */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (uint32_t slot = 0; slot < slots; slot++)
+		if (slot != t->slot && readers & word_bit(slot))
+			logged |= region_edge(
+				t, slot, region_begun(__atomic_load_n(&order_self(slot)->events, __ATOMIC_ACQUIRE)));
+	return logged;
+}
+
+static inline bool edges(struct order_thread *t, uint64_t writer, uint64_t readers, uint8_t kind)
+{
+	bool logged = !region_follows(region_of(t), t->slot, writer) && region_edge_name(t, writer);
+
+	if (kind & ACCESS_WRITES && readers)
+		logged |= edges_from_readers(t, readers);
+	return logged;
+}
+
+/* This thread has accessed the granule: what its word says now. Returns the writer; the lock is still held. */
+static inline uint64_t note(struct order_thread *t, struct words *w, uint64_t writer, uint8_t kind)
+{
+	uint64_t readers = w->readers, name = word_name(t->slot, region_now(region_of(t)));
+
+	if (kind & ACCESS_WRITES) {
+		if (readers)
+			__atomic_store_n(&w->readers, 0, __ATOMIC_RELAXED);
+		return name;
+	}
+	if (!readers && writer && word_slot(writer) == t->slot)
+		return name; /* its own: the one name says all */
+	__atomic_store_n(&w->readers, word_add_reader(readers, t->slot, word_region(name)), __ATOMIC_RELAXED);
+	return writer;
+}
+
+/* A granule that nobody has touched since its page became fine follows who made it so. */
+static inline uint64_t last_writer(const struct page *p, uint64_t writer)
+{
+	return likely(writer) ? writer : p->writer;
+}
+
+static enum outcome one_locked(struct order_thread *t, struct page *p, struct words *w, struct access *a, uint64_t was)
+{
+	uint64_t writer = last_writer(p, was);
+
+	if (edges(t, writer, w->readers, a->kind))
+		bracket_open(region_of(t)); /* seen by others with the word's unlocking at the latest */
+	order_chaos(t);
+	if (!access_perform(a)) {
+		unlock_word(w, was);
+		return FAULTS;
+	}
+	order_chaos(t);
+	unlock_word(w, note(t, w, writer, a->kind));
+	return DONE;
+}
+
+/* Ascending, and without waiting for one while holding another. */
+static enum outcome two_locked(struct order_thread *t, struct access *a)
+{
+	uint64_t end = a->addr + 16;
+
+	if (!words_lock(a->addr, end)) {
+		wait_for_word(t, &(unsigned){ 100 });
+		return LOOK_AGAIN;
+	}
+	if (words_edges(t, a->addr, end, a->kind))
+		bracket_open(region_of(t));
+	order_chaos(t);
+	bool done = access_perform(a);
+	words_unlock(t, a->addr, end, a->kind, done);
+	return done ? DONE : FAULTS;
+}
+
+enum outcome words_access(struct order_thread *t, struct page *p, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	struct words *w = order_state(a->addr);
+
+	if (unlikely(!own->sampled--) && sample(t, p, a))
+		return LOOK_AGAIN;
+	if (unlikely(a->granules == 2))
+		return two_locked(t, a);
+	for (unsigned looked = 0;;) {
+		if (!access_writes(a)) {
+			enum outcome outcome = read_quickly(t, w, a);
+			if (likely(outcome != LOOK_AGAIN))
+				return outcome;
+		}
+		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
+		if (likely(!(writer & WORD_LOCKED)) && likely(lock_word(w, writer)))
+			return one_locked(t, p, w, a, writer);
+		wait_for_word(t, &looked);
+		if (page_state(p) != PAGE_FINE)
+			return LOOK_AGAIN;
+	}
+}
+
+/* ---- several at once -------------------------------------------------------------------------------------------------- */
+
+static void unlock_as_they_were(uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
+		struct words *w = order_state(at);
+		unlock_word(w, w->writer & ~WORD_LOCKED);
+	}
+}
+
+bool words_lock(uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
+		struct words *w = order_state(at);
+		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
+		if (writer & WORD_LOCKED || !lock_word(w, writer)) {
+			unlock_as_they_were(from, at);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind)
+{
+	const struct page *p = page_of(from);
+	bool logged = false;
+
+	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
+		struct words *w = order_state(at);
+		logged |= edges(t, last_writer(p, w->writer & ~WORD_LOCKED), w->readers, kind);
+	}
+	return logged;
+}
+
+void words_unlock(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind, bool done)
+{
+	const struct page *p = page_of(from);
+
+	if (!done) {
+		unlock_as_they_were(from, to);
+		return;
+	}
+	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
+		struct words *w = order_state(at);
+		unlock_word(w, note(t, w, last_writer(p, w->writer & ~WORD_LOCKED), kind));
+	}
+}
+
+/* In the child of a fork: locks whose holders are not here. */
+void words_forked(uint64_t page)
+{
+	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
+		struct words *w = order_state(at);
+		w->writer &= ~WORD_LOCKED;
+	}
+}
+
+void words_clear(uint64_t page)
+{
+	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
+		struct words *w = order_state(at);
+		w->writer = w->readers = 0;
+	}
+}
+
+/* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one. */
+void words_collect(struct order_thread *t, uint64_t page)
+{
+	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
+		struct words *w = order_state(at);
+		uint64_t writer;
+		for (unsigned looked = 0; (writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE)) & WORD_LOCKED;)
+			order_relax(&looked);
+		edges(t, writer, w->readers, ACCESS_WRITES);
+	}
+}

@@ -1,0 +1,65 @@
+/*
+ * The words in which `region` remembers who came last: how they are packed and unpacked, and nothing else.
+ *
+ *   name     (slot, region): 13 bits of slot, 50 of region. 0 is nobody: regions are numbered from 1.
+ *   writer   a name and the lock bit.
+ *   readers  0: nobody. A name: one thread, and the last region in which it read. With the top bit set: many threads;
+ *            bit slot % 63 is set for each.
+ *
+ * Why these widths: map.h has 8192 slots. A thread that began a region every 100 ns would use 2^50 of them up in three
+ * years. Two threads whose slots differ by a multiple of 63 share a bit of `readers`: a writer then takes an edge from
+ * both, one of them for nothing, and who finds its bit set must still make sure that it knows the writer.
+ */
+#ifndef SHADOW_WORD_H
+#define SHADOW_WORD_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WORD_LOCKED	 (1ull << 63)
+#define WORD_MANY	 (1ull << 63)
+#define WORD_REGION_BITS 50
+#define WORD_SLOT_BITS	 13
+#define WORD_REGIONS	 (1ull << WORD_REGION_BITS)
+#define WORD_BITS	 63u /* of the set of many readers */
+
+_Static_assert(WORD_REGION_BITS + WORD_SLOT_BITS + 1 == 64, "a name and one bit fill the word");
+
+static inline uint64_t word_name(uint32_t slot, uint64_t region)
+{
+	return (uint64_t)slot << WORD_REGION_BITS | region;
+}
+
+static inline uint32_t word_slot(uint64_t name)
+{
+	return (uint32_t)(name >> WORD_REGION_BITS) & ((1u << WORD_SLOT_BITS) - 1);
+}
+
+static inline uint64_t word_region(uint64_t name)
+{
+	return name & (WORD_REGIONS - 1);
+}
+
+static inline uint64_t word_bit(uint32_t slot)
+{
+	return 1ull << slot % WORD_BITS;
+}
+
+/* The set of readers with one more. */
+static inline uint64_t word_add_reader(uint64_t readers, uint32_t slot, uint64_t region)
+{
+	if (!readers || (!(readers & WORD_MANY) && word_slot(readers) == slot))
+		return word_name(slot, region);
+	if (!(readers & WORD_MANY))
+		readers = WORD_MANY | word_bit(word_slot(readers));
+	return readers | word_bit(slot);
+}
+
+/* May `slot` be among them? */
+static inline bool word_has_reader(uint64_t readers, uint32_t slot)
+{
+	if (readers & WORD_MANY)
+		return readers & word_bit(slot);
+	return readers && word_slot(readers) == slot;
+}
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * The quick way to record a call.
+ *
+ * Most calls have no inputs to log and at most one output of modest size (getppid, read, clock_gettime, fstat). For them
+ * this file does what record() does in general, and no more: on the way to the kernel a table look-up, room in the ring,
+ * the arguments, a ticket; on the way back the copy to the program, the entry's header, and the commit.
+ */
+#include "runtime/runtime.h"
+
+#define MOST_OUTPUT (128u << 10)
+
+enum { NOT_ASKED, NOT_QUICK, QUICK };
+enum { WAITS = 1, ORDERED = 2 };
+
+/* What the quick way needs of a row, close together. */
+struct quick {
+	uint8_t state, flags, nargs;
+	uint8_t arg;	  /* of the output; NO_ARG: none */
+	uint8_t size_arg; /* unit * this argument is the room, unit * result is written; NO_ARG: unit, always */
+	uint32_t unit;
+	uint32_t unused; /* a power of two in all */
+};
+static struct quick known[512];
+
+static const uint32_t never_held;
+
+static bool decide(struct quick *q, unsigned nr)
+{
+	const struct sys_row *row = sys_find(nr);
+	const struct sys_io *io = row ? row->io : 0;
+	q->state = NOT_QUICK;
+	if (!row || row->how != SYS_FROM_LOG || row->shape || (row->flags & ~(SYS_WAITS | SYS_NO_ORDER | SYS_NEW_FD)))
+		return false;
+	if (io->rule && ((io->rule != OUT_FIXED && io->rule != OUT_RESULT) || io[1].rule))
+		return false;
+	q->nargs = row->nargs;
+	q->flags = (row->flags & SYS_WAITS ? WAITS : 0) | (row->flags & SYS_NO_ORDER ? 0 : ORDERED);
+	q->arg = io->rule ? io->arg : NO_ARG;
+	q->size_arg = io->rule == OUT_RESULT ? io->size_arg : NO_ARG;
+	q->unit = io->unit;
+	q->state = QUICK; /* last: another thread may be looking */
+	return true;
+}
+
+/* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
+static void __attribute__((noinline)) touch(uint8_t *from, const uint8_t *to)
+{
+	for (volatile uint8_t *p = from; p < to + 4096; p += 4096)
+		*p = *p;
+}
+
+/* An entry on its way. */
+struct going {
+	struct entry *e;
+	uint64_t *args;	  /* in the entry, and at the same time what the kernel gets */
+	uint64_t *blocks; /* behind them */
+	uint64_t ticket;
+};
+
+static inline struct going begin(struct thread *t, const struct quick *q, uint64_t room)
+{
+	struct entry *e = log_reserve(t, sizeof *e + 6 * 8 + 16 + sizeof(struct block) + room + 8);
+	uint64_t *args = (uint64_t *)(e + 1);
+	for (int i = 0; i < 6; i++)
+		args[i] = REGS_ARG(&t->regs, i); /* all of them; what follows goes over the rest */
+	return (struct going){ e, args, args + q->nargs, q->flags & ORDERED ? ticket_take() : 0 };
+}
+
+static inline long enter(struct thread *t, const struct quick *q, const struct going *g, unsigned nr)
+{
+	long result = gate_wait(q->flags & WAITS ? &t->held : &never_held, nr, g->args);
+	if (unlikely(result == GATE_HELD)) /* nothing was logged */
+		t->dropped_ticket = q->flags & ORDERED ? g->ticket + 1 : 0;
+	return result;
+}
+
+/* Tickets are left out when nobody else was between this thread's last exit and this one. */
+static inline void finish(struct thread *t, const struct quick *q, const struct going *g, unsigned nr, long result,
+			  uint8_t *end)
+{
+	unsigned flags = q->nargs;
+	if (likely(q->flags & ORDERED)) {
+		uint64_t now = __atomic_load_n(&tickets, __ATOMIC_RELAXED);
+		if (unlikely(g->ticket != t->ticket || now != g->ticket + 1)) {
+			insert_tickets(g->blocks, end, g->ticket, now);
+			end += 16;
+			flags |= ENTRY_TICKETS;
+		}
+		t->ticket = now;
+	}
+	uint32_t size = (uint32_t)(end - (uint8_t *)g->e);
+	*g->e = (struct entry){
+		.size = size, .nr = (uint16_t)nr, .kind = ENTRY_SYSCALL, .flags = (uint8_t)flags, .result = result
+	};
+	log_commit(t, size);
+	/* the next entry's place, which heddle's core may have had last */
+	__builtin_prefetch(end + 64, 1);
+	__builtin_prefetch(end + 128, 1);
+	__builtin_prefetch(end + 192, 1);
+}
+
+static inline long without_output(struct thread *t, const struct quick *q, unsigned nr)
+{
+	struct going g = begin(t, q, 0);
+	long result = enter(t, q, &g, nr);
+	if (likely(result != GATE_HELD))
+		finish(t, q, &g, nr, result, (uint8_t *)g.blocks);
+	return result;
+}
+
+/* What the kernel wrote becomes a block, and goes to the program; returns the end of the entry. */
+static inline uint8_t *give(const struct quick *q, struct block *b, uint64_t user, uint64_t n, long *result)
+{
+	uint8_t *end = (uint8_t *)(b + 1) + n;
+	if (unlikely(user_copy((void *)user, b + 1, n))) {
+		*result = -EFAULT;
+		return (uint8_t *)b;
+	}
+	*b = (struct block){ .addr = user, .len = (uint32_t)n, .kind = BLOCK_OUT, .arg = q->arg };
+	while ((uint64_t)end & 7)
+		*end++ = 0;
+	return end;
+}
+
+/* The kernel writes behind the room for the block's header, where the bytes belong anyway. */
+static inline long with_output(struct thread *t, const struct quick *q, unsigned nr, uint64_t user)
+{
+	uint64_t room = q->size_arg == NO_ARG ? q->unit : q->unit * REGS_ARG(&t->regs, q->size_arg);
+	if (unlikely(room > MOST_OUTPUT))
+		return RECORD_SLOWLY;
+	struct going g = begin(t, q, room);
+	struct block *b = (struct block *)g.blocks;
+	g.args[q->arg] = (uint64_t)(b + 1);
+	long result = enter(t, q, &g, nr);
+	if (unlikely(result == GATE_HELD))
+		return result;
+	g.args[q->arg] = user;
+	uint8_t *end = (uint8_t *)b;
+	if (unlikely(result == -EFAULT))
+		touch(end, end + room);
+	uint64_t n = result < 0 ? 0 : q->size_arg == NO_ARG ? room : MIN((uint64_t)result * q->unit, room);
+	if (likely(n))
+		end = give(q, b, user, n, &result);
+	finish(t, q, &g, nr, result, end);
+	return result;
+}
+
+long record_quick(struct thread *t, unsigned nr)
+{
+	struct quick *q = &known[nr % COUNT(known)];
+	if (unlikely(q->state != QUICK || nr >= COUNT(known)) &&
+	    (nr >= COUNT(known) || q->state == NOT_QUICK || !decide(q, nr)))
+		return RECORD_SLOWLY;
+	uint64_t user = q->arg == NO_ARG ? 0 : REGS_ARG(&t->regs, q->arg);
+	return user ? with_output(t, q, nr, user) : without_output(t, q, nr);
+}

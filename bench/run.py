@@ -151,7 +151,7 @@ class Bench:
 def stream_bytes(trace):
     """(raw, packed) bytes of all streams: sums over the chunk headers."""
     raw = packed = 0
-    for path in glob.glob(os.path.join(trace, 'p*', 't*.log')):
+    for path in glob.glob(os.path.join(trace, 'p*.t*.log')):
         with open(path, 'rb') as file:
             data = file.read()
         packed += len(data)
@@ -191,12 +191,12 @@ def print_program(label, r):
           f'{ratio(r["replayed"]["cpu"], r["recorded"]["cpu"]).rjust(16)}{over:12.1f}', flush=True)
 
 
-def save(results):
+def save(results, part=''):
     """Results are kept with machine and date."""
     today = datetime.date.today().isoformat()
     results['machine'] = {'arch': platform.machine(), 'kernel': platform.release(), 'cores': os.cpu_count(), 'cpu': cpu_name()}
     results['date'] = today
-    path = os.path.join(ROOT, 'bench', 'results', f'{today}-{platform.machine()}.json')
+    path = os.path.join(ROOT, 'bench', 'results', f'{today}-{platform.machine()}{part}.json')
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, 'w') as file:
         json.dump(results, file, indent=1)

@@ -15,7 +15,7 @@ MAY = {
     'trace': ('trace/',),
     'runtime': ('runtime/', 'trace/format.h', 'loader/arch/', 'loader/patch.h', 'loader/elf.h'),
     'loader': ('loader/', 'runtime/', 'trace/format.h'),
-    'commands': ('commands/', 'trace/', 'runtime/order/order.h', 'runtime/syscalls/describe.h', 'runtime/memory/map.h'),
+    'commands': ('commands/', 'trace/', 'runtime/order/order.h', 'runtime/order/model.h', 'runtime/syscalls/describe.h', 'runtime/memory/map.h'),
     'interpose': ('interpose/', 'runtime/'),
     'compiler': ('compiler/',),
 }

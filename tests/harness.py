@@ -149,9 +149,9 @@ class Trial:
         self.check(outcome.status == 0, f'{command_text(argv)}: {outcome}')
         return outcome
 
-    def compile(self, source, flags=(), name=None):
+    def compile(self, source, flags=(), name=None, compiler=None):
         """Compile one of our programs; returns its path. It is built once and kept in build/tests."""
-        compiler = 'g++' if source.endswith('.cpp') else 'gcc'
+        compiler = compiler or ('g++' if source.endswith('.cpp') else 'gcc')
         relative = os.path.relpath(source, ROOT)
         program = os.path.join(self.settings.build, 'tests', name or os.path.splitext(relative)[0].replace('tests/', ''))
         os.makedirs(os.path.dirname(program), exist_ok=True)

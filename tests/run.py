@@ -21,6 +21,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cells                                               # noqa: E402
 from harness import ROOT, Failure, Skip, Trial, shorten   # noqa: E402
 
 SANITIZERS = {'plain': [], 'asan': ['-fsanitize=address'], 'ubsan': ['-fsanitize=undefined', '-fno-sanitize-recover=all']}
@@ -44,7 +45,7 @@ def run_line(source):
     found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
     known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
-             'varies', 'check', 'timeout', 'options', 'root', 'no-plain'}
+             'varies', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails'}
     for key, _, _ in words:
         if key not in known:
             sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
@@ -87,6 +88,15 @@ def program_cases(folder, source, level):
                    measured=keys.get('measured'))
 
 
+def bug_cases(source, number, level, build):
+    """A racy program: a case for every order; see cells.py."""
+    name = os.path.splitext(os.path.basename(source))[0]
+    keys = run_line(source)
+    for variant, function, quick in cells.bug_cells(source, number, keys, level, build):
+        yield Case('bugs', name, function, variant=variant, quick=quick, known_failure=keys.get('known-failure'),
+                   measured=keys.get('measured'))
+
+
 def unit_cases(source):
     name = os.path.splitext(os.path.basename(source))[0]
     keys = run_line(source)
@@ -121,12 +131,14 @@ def module_cases(folder, path, soak):
             yield case
 
 
-def find_cases(level):
+def find_cases(level, build):
     cases = []
     for folder in sorted(os.path.basename(os.path.dirname(d)) for d in glob.glob(f'{ROOT}/tests/*/')):
-        for path in sorted(glob.glob(f'{ROOT}/tests/{folder}/*')):
+        for number, path in enumerate(sorted(glob.glob(f'{ROOT}/tests/{folder}/*'))):
             if folder == 'unit' and path.endswith('_test.c'):
                 cases += unit_cases(path)
+            elif folder == 'bugs' and path.endswith(('.c', '.cpp')):
+                cases += bug_cases(path, number, level, build)
             elif folder != 'unit' and path.endswith(('.c', '.cpp')):
                 cases += program_cases(folder, path, level)
             elif path.endswith('.py'):
@@ -318,9 +330,9 @@ def options():
 
 def main():
     settings = options()
-    cases = find_cases(settings.level)
+    cases = find_cases(settings.level, settings.build)
     if settings.only:
-        cases = [c for c in find_cases('soak' if settings.soak else 'test') if re.search(settings.only, c.id)]
+        cases = [c for c in find_cases('soak' if settings.soak else 'test', settings.build) if re.search(settings.only, c.id)]
     if settings.list:
         print('\n'.join(c.id for c in cases))
         return 0

@@ -9,7 +9,7 @@ import struct
 
 LOG_MAGIC, CHUNK_MAGIC = 0x676f6c2e64656805, 0x6b6e6843
 LOG_HEADER, CHUNK_HEADER, ENTRY, BLOCK = '<QIIIIQ', '<IIQIIQ', '<IHBBq', '<QIBBH'
-ENTRY_SYSCALL = 2
+ENTRY_SYSCALL, ENTRY_FAULT, ENTRY_ORDER = 2, 4, 14
 BLOCK_OUT, BLOCK_HASH, BLOCK_CHILD, BLOCK_SHOWN = 1, 3, 4, 5
 
 _zstd = ctypes.CDLL(ctypes.util.find_library('zstd') or 'libzstd.so.1')
@@ -116,8 +116,58 @@ class Log:
             file.write(out)
 
 
+def get_numbers(data):
+    """All LEB128 numbers of some bytes."""
+    numbers, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value = shift = 0
+    return numbers
+
+
+def put_numbers(numbers):
+    out = bytearray()
+    for n in numbers:
+        while n >= 128:
+            out.append(n & 127 | 128)
+            n >>= 7
+        out.append(n)
+    return bytes(out)
+
+
+class OrderLog:
+    """The order log of a thread: what its ENTRY_ORDER entries hold, as a list of [event, numbers...]."""
+
+    def __init__(self, log):
+        self.log = log
+        self.pieces = [e for e in log.entries() if e.kind == ENTRY_ORDER]
+        numbers = get_numbers(b''.join(bytes(e.data[24:24 + e.result]) for e in self.pieces))
+        self.entries, at, event = [], 0, 0
+        while at < len(numbers):
+            event += numbers[at] >> 4
+            self.entries.append([event, *numbers[at + 1:at + 1 + (numbers[at] & 15)]])
+            at += 1 + (numbers[at] & 15)
+
+    def write(self):
+        """Put the entries back, all into the first piece: replay does not mind where they are cut."""
+        numbers, before = [], 0
+        for event, *rest in self.entries:
+            numbers += [(event - before) << 4 | len(rest), *rest]
+            before = event
+        data = put_numbers(numbers)
+        for n, piece in enumerate(self.pieces):
+            mine = data if n == 0 else b''
+            piece.put('<q', 8, len(mine))
+            piece.put('<Q', 16, 0 if n == 0 else len(data))
+            piece.data[24:] = mine + bytes(-len(mine) % 8)
+        self.log.write()
+
+
 def logs(trace):
-    return sorted(glob.glob(os.path.join(trace, 'p*', 't*.log')))
+    return sorted(glob.glob(os.path.join(trace, 'p*.t*.log')))
 
 
 def copy(trace, to):
@@ -144,9 +194,9 @@ def change_meta(trace, change=lambda meta: None):
     with open(path) as file:
         meta = json.load(file)
     meta['streams'] = []
-    for name in sorted(logs(trace), key=lambda n: list(map(int, re.findall(r'/p(\d+)/t(\d+)', n)[-1]))):
+    for name in sorted(logs(trace), key=lambda n: list(map(int, re.findall(r'/p(\d+)\.t(\d+)', n)[-1]))):
         entries = Log(name).entries()
-        image, slot = map(int, re.findall(r'/p(\d+)/t(\d+)', name)[-1])
+        image, slot = map(int, re.findall(r'/p(\d+)\.t(\d+)', name)[-1])
         meta['streams'].append({'image': image, 'slot': slot, 'raw': sum(len(e.data) for e in entries), 'events': len(entries)})
     change(meta)
     del meta['checksum']

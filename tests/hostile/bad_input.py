@@ -188,3 +188,15 @@ def case_closed_output(t):
         return t.run(['sh', '-c', f'{prefix} sh -c "echo x" <&- >&-; echo $?']).out.strip()
     plain, recorded = status(''), status(f'"{t.heddle}" record -o trace --')
     t.check(plain == recorded, f'without heddle exit {plain!r}, recorded {recorded!r}')
+
+
+def case_small_files_only(t):
+    """RLIMIT_FSIZE far below what the trace needs is the program's limit, not heddle's: set around heddle, or by the program."""
+    script = 'ulimit -f; (echo child) ; echo x > small; (trap "" XFSZ; head -c 9000 /dev/zero > big) 2>/dev/null || echo too large; wc -c < big'
+    for name, argv in (('around', ['prlimit', '--fsize=4096:', t.heddle, 'record', '-o', t.path('around'), '--', 'bash', '-c', script]),
+                       ('inside', [t.heddle, 'record', '-o', t.path('inside'), '--', 'bash', '-c', f'ulimit -S -f 4; {script}'])):
+        outcome = t.run(argv)
+        t.check(outcome.status == 0, f'{name}: {outcome}')
+        t.check(outcome.out == b'4\nchild\ntoo large\n4096\n', f'{name}: {outcome.out}')
+        again = t.replay(trace=t.path(name))
+        t.check((again.status, again.out) == (0, outcome.out), f'{name}, replayed: {again} {again.out}')

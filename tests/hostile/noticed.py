@@ -199,6 +199,21 @@ def case_message_names_the_source(t):
     t.check(before and len(before.group(1).splitlines()) == 3, f'the message does not show three events:\n{text}')
 
 
+def case_diverges_at_a_fault(t):
+    """Noticed in our handler of a fault, where the stack that is copied for the message ends: the message must not be lost."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'fault_in_thread.c'), name='hostile/fault_in_thread')
+    t.check(t.record([program]).status == 0, 'recording failed')
+    log = tracefile.Log(tracefile.logs(t.path('trace'))[1])
+    fault = next(e for e in log.entries() if e.kind == tracefile.ENTRY_FAULT)
+    fault.put('<q', 8, fault.result ^ 64)
+    log.write()
+    tracefile.change_meta(t.path('trace'))
+    again = t.replay()
+    text = again.err.decode(errors='replace')
+    t.check(again.status == DIVERGED, f'expected exit {DIVERGED}, got {again}')
+    t.check(re.search(r'recorded: fault 11', text), f'the message does not tell what was recorded:\n{text}')
+
+
 def case_dump_names_the_source(t):
     """dump --lines: where a fault was, in the source."""
     program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'crash.c'), name='hostile/crash')
@@ -212,7 +227,7 @@ def case_message_names_the_source_of_a_child(t):
     program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'child.c'), name='hostile/child')
     t.check(t.record([program]).status == 0, 'recording failed')
     log = tracefile.Log(tracefile.logs(t.path('trace'))[-1])
-    t.check('/p1/' in log.path, f'no child: {log.path}')
+    t.check('/p1.t' in log.path, f'no child: {log.path}')
     call = next(e for e in calls(log) if e.nr == (173 if os.uname().machine == 'aarch64' else 110))     # getppid
     call.put('<H', 4, call.nr + 1)
     log.write()

@@ -14,7 +14,7 @@ def make(t, *words, timeout=600):
 
 
 def case_format(t):
-    files = subprocess.run(['find', 'bench', 'commands', 'examples', 'loader', 'runtime', 'tests', 'trace', '-name', '*.[ch]', '-o',
+    files = subprocess.run(['find', 'bench', 'commands', 'compiler', 'examples', 'loader', 'runtime', 'tests', 'trace', '-name', '*.[ch]', '-o',
                             '-name', '*.cpp'], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.split()
     outcome = t.run(['clang-format', '--dry-run', '-Werror', *sorted(files)], cwd=ROOT)
     wrong = sorted(set(re.findall(r'^(\S+?):\d+:\d+: error', outcome.err.decode(), re.M)))
@@ -49,7 +49,7 @@ def case_install(t):
 def case_manual(t):
     """One page per verb: the table of verbs and doc/ name the same ones."""
     verbs = set(re.findall(rb'^  (\w+) ', t.run([t.heddle, 'help']).out, re.M)) - {b'help'}
-    pages = {os.path.basename(p)[7:-5].encode() for p in glob.glob(f'{ROOT}/doc/heddle-*.1.md')}
+    pages = {os.path.basename(p)[7:-5].encode() for p in glob.glob(f'{ROOT}/doc/heddle-*.1.md')} - {b'cc'}
     t.check(verbs == pages, f'verbs {sorted(verbs)}\npages {sorted(pages)}')
     for page in glob.glob(f'{ROOT}/doc/*.1.md'):
         t.run_well(['lowdown', '-s', '-Tman', page])
@@ -81,10 +81,9 @@ def case_format_example(t):
     """The worked example of doc/trace-format.md is what the tests' own reader finds right."""
     with open(f'{ROOT}/doc/trace-format.md') as file:
         text = file.read()
-    os.makedirs(t.path('p0'))
-    with open(t.path('p0', 't0.log'), 'wb') as file:
+    with open(t.path('p0.t0.log'), 'wb') as file:
         file.write(example(text, 'log'))
-    entries = tracefile.Log(t.path('p0', 't0.log')).entries()
+    entries = tracefile.Log(t.path('p0.t0.log')).entries()
     t.check([bytes(e.data) for e in entries] == [example(text, 'entry')], f'the log holds {[e.data.hex() for e in entries]}')
     with open(f'{ROOT}/trace/format.h') as file:
         version = re.search(r'TRACE_VERSION (\d+)', file.read()).group(1)

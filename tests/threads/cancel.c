@@ -3,7 +3,7 @@
  * between; how far it came and which cleanup handlers ran differ. The cancelling signal comes from libc itself and must
  * not be seen, delayed or repeated by a recorder. A thread cancelled in a condition holds the mutex in its handler.
  */
-// run: varies measured='asynchronous cancellation of a busy loop comes at no event' timeout=20
+// run: varies timeout=20
 #include "threads.h"
 #include <semaphore.h>
 

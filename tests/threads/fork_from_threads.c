@@ -3,7 +3,7 @@
  * there and of one that is not, fork, and wait for the right child. A child of a thread sees that thread's
  * thread-local data.
  */
-// run: varies measured='a replay of forks by several threads can still hang, rarely' timeout=15
+// run: varies
 #include "threads.h"
 #include <spawn.h>
 #include <sys/wait.h>

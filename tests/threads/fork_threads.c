@@ -3,7 +3,7 @@
  * the others were. pthread_atfork handlers make the lock usable in the child; their order is checked. The child starts
  * threads of its own.
  */
-// run: varies measured='a replay of forks by several threads can still hang, rarely' timeout=15
+// run: varies
 #include "threads.h"
 #include <sys/wait.h>
 

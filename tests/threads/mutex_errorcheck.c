@@ -3,7 +3,7 @@
  * that another holds, EBUSY for trylock and destroy. At replay they come from the log, and the
  * owner in the mutex's words must be right again for the ones after.
  */
-// run:
+// run: varies
 #include "threads.h"
 
 enum { THREADS = 3, ROUNDS = 300 };

@@ -62,9 +62,6 @@ def case_deadlock_says_who_waits(t):
     t.check(len(re.findall(rf'deadlock\.c:{line}\b', told)) >= 2, f'the cycle is not named with deadlock.c:{line}, twice:\n{told}')
 
 
-case_deadlock_says_who_waits.known_failure = 'replay says which op each thread waits for, not yet at which source line'
-
-
 def case_deadlock_killed(t):
     """The same with kill -9 of everything: the replay reaches the last event of every thread and says where they stand."""
     out, _ = record_deadlock(t, lambda process: os.killpg(process.pid, signal.SIGKILL))
@@ -85,6 +82,3 @@ def case_raw_futex_is_named(t):
         else:
             t.check(again.status == 0 and again.out == recorded.out and without_ours(again.err) == without_ours(recorded.err),
                     f'a wrong replay was called right: {again}')
-
-
-case_raw_futex_is_named.known_failure = 'the recording does not count raw futex calls yet'

@@ -42,9 +42,7 @@ static void make_ring(unsigned image, unsigned slot)
 {
 	char path[PATH_ROOM + 64];
 
-	snprintf(path, sizeof path, "%s/p%u", dir, image);
-	mkdir(path, 0700);
-	trace_path(path, dir, image, slot, TRACE_RING);
+	snprintf(path, sizeof path, "%s/%u.ring", dir, image);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	CHECK(fd >= 0 && !ftruncate(fd, RING_HEADER + RING_SIZE));
 	header = mmap(NULL, RING_HEADER + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -164,7 +162,7 @@ static void round_trip(void)
 
 	make_ring(0, 0);
 	put_start();
-	CHECK(trace_ring_open(&ring, dir, 0, 0, &problem) == 1);
+	CHECK((ring = trace_ring_open(dir, 0, &problem)) != NULL);
 	for (int i = 0; i < 3000; i++) {
 		uint32_t len = (uint32_t)(chance() % (i % 50 ? 3000 : 400000));
 		if (header->head - header->tail > RING_SIZE - 500000)
@@ -172,9 +170,9 @@ static void round_trip(void)
 		put_call(len, ENTRY_SYSCALL, 3 | (i % 3 ? 0 : ENTRY_TICKETS));
 	}
 	header->done = 1;
-	CHECK(trace_ring_wants(ring) && !trace_ring_finished(ring));
-	CHECK(!trace_ring_pack(ring, packer, 3, &problem) && trace_ring_finished(ring));
-	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	CHECK(trace_ring_wants(ring) && header->tail < header->head);
+	CHECK(!trace_ring_pack(ring, packer, 3, &problem) && header->tail == header->head);
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem) && !trace_ring_remove(ring, &problem));
 	trace_ring_close(ring);
 	drop_ring();
 	expect_written(0, 0);
@@ -187,7 +185,7 @@ static void wakes_writer(void)
 
 	make_ring(1, 0);
 	put_start();
-	CHECK(trace_ring_open(&ring, dir, 1, 0, &problem) == 1);
+	CHECK((ring = trace_ring_open(dir, 1, &problem)) != NULL);
 	CHECK(!trace_ring_wants(ring));
 	header->waiting = 1;
 	CHECK(trace_ring_wants(ring) && !trace_ring_pack(ring, packer, 1, &problem));
@@ -206,7 +204,7 @@ static void duplicate_chunk(void)
 	make_ring(2, 0);
 	put_start();
 	put_call(100, ENTRY_SYSCALL, 3);
-	CHECK(trace_ring_open(&ring, dir, 2, 0, &problem) == 1);
+	CHECK((ring = trace_ring_open(dir, 2, &problem)) != NULL);
 	CHECK(!trace_ring_pack(ring, packer, 1, &problem));
 	uint64_t tail = header->tail;
 	put_call(200, ENTRY_SYSCALL, 3);
@@ -225,10 +223,10 @@ static void torn_chunk(void)
 	struct trace_ring *ring;
 	char path[PATH_ROOM + 64];
 
-	trace_path(path, dir, 3, 0, TRACE_LOG);
+	trace_path(path, dir, 3, 0);
 	make_ring(3, 0);
 	put_start();
-	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == 1);
+	CHECK((ring = trace_ring_open(dir, 3, &problem)) != NULL);
 	CHECK(!trace_ring_pack(ring, packer, 1, &problem));
 	uint64_t tail = header->tail, size = file_size(path);
 	put_call(100, ENTRY_SYSCALL, 3);
@@ -237,21 +235,73 @@ static void torn_chunk(void)
 	for (uint64_t cut = file_size(path) - 1; cut >= size; cut--) {
 		header->tail = tail;
 		CHECK(!truncate(path, (off_t)cut));
-		CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == 1);
+		CHECK((ring = trace_ring_open(dir, 3, &problem)) != NULL);
 		CHECK(file_size(path) == size && header->tail == tail);
 		trace_ring_close(ring);
 	}
 	/* cut more than is in the ring: that is damage, and must be said */
 	CHECK(!truncate(path, (off_t)size - 1));
-	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == -1 && strstr(problem.text, path));
+	CHECK(!trace_ring_open(dir, 3, &problem) && strstr(problem.text, path));
 	CHECK(!truncate(path, 0));
-	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == -1);
+	CHECK(!trace_ring_open(dir, 3, &problem));
 	header->tail = 0; /* now the ring has everything */
-	CHECK(trace_ring_open(&ring, dir, 3, 0, &problem) == 1);
-	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	CHECK((ring = trace_ring_open(dir, 3, &problem)) != NULL);
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem) && !trace_ring_remove(ring, &problem));
 	trace_ring_close(ring);
 	drop_ring();
 	expect_written(3, 0);
+}
+
+/* The packer died after the last chunk, before it removed the ring: ENTRY_LAST must not count twice. */
+static void duplicate_last(void)
+{
+	struct trace_ring *ring;
+	const uint8_t *data;
+	uint64_t len;
+
+	make_ring(7, 0);
+	put_start();
+	put_call(100, ENTRY_SYSCALL, 3);
+	header->front[0] = 42;
+	for (int i = 0; i < 3; i++) {
+		CHECK((ring = trace_ring_open(dir, 7, &problem)) != NULL);
+		CHECK(!trace_ring_finish(ring, packer, 1, &problem));
+		trace_ring_close(ring);
+		CHECK(!read_back(7, 0, &data, &len) && len == written_len + sizeof(struct entry) + 8);
+	}
+	const struct entry *last = (const void *)(data + written_len);
+	CHECK(last->kind == ENTRY_LAST && last->result == 42 && !memcmp(data, written, written_len));
+	drop_ring();
+	CHECK(!trace_finish_rings(dir, packer, 3, &problem));
+}
+
+/* A ring is used again only when nobody has it in sight, and then it is as good as new. */
+static void reuse(void)
+{
+	struct trace_ring *ring;
+
+	make_ring(8, 0);
+	put_start();
+	CHECK((ring = trace_ring_open(dir, 8, &problem)) != NULL);
+	header->done = RING_DONE;
+	CHECK(!trace_ring_finish(ring, packer, 1, &problem) && !trace_ring_reuse(ring));
+	header->done = RING_LEFT;
+	header->forks = 1;
+	CHECK(!trace_ring_reuse(ring));
+	header->forks = 0;
+	CHECK(trace_ring_reuse(ring) && !trace_ring_ready(ring, &problem) && !header->head && !header->done);
+	expect_written(8, 0);
+	*header = (struct ring_header){
+		.magic = RING_MAGIC, .version = TRACE_VERSION, .arch = TRACE_ARCH, .image = 8, .slot = 1
+	};
+	written_len = 0;
+	put_start();
+	put_call(10, ENTRY_SYSCALL, 3);
+	CHECK(trace_ring_ready(ring, &problem) == 1 && !trace_ring_finish(ring, packer, 1, &problem));
+	expect_written(8, 1);
+	CHECK(!trace_ring_remove(ring, &problem));
+	trace_ring_close(ring);
+	drop_ring();
 }
 
 /* The thread died between an entry and its ENTRY_MORE: the event did not happen. */
@@ -289,14 +339,14 @@ static void damaged_ring(void)
 	make_ring(5, 0);
 	put_start();
 	put_call(100, ENTRY_SYSCALL, 3);
-	CHECK(trace_ring_open(&ring, dir, 5, 0, &problem) == 1);
+	CHECK((ring = trace_ring_open(dir, 5, &problem)) != NULL);
 	uint64_t head = header->head;
 	header->head = head + 8;
-	CHECK(trace_ring_pack(ring, packer, 1, &problem) == -1 && strstr(problem.text, "t0.ring, byte "));
+	CHECK(trace_ring_pack(ring, packer, 1, &problem) == -1 && strstr(problem.text, "5.ring, byte "));
 	header->head = head + 2 * RING_SIZE;
 	CHECK(trace_ring_pack(ring, packer, 1, &problem) == -1);
 	header->head = head;
-	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem) && !trace_ring_remove(ring, &problem));
 	trace_ring_close(ring);
 	drop_ring();
 	expect_written(5, 0);
@@ -305,12 +355,16 @@ static void damaged_ring(void)
 /* Names that only look like ours. */
 static void names(void)
 {
-	unsigned n = 7;
+	unsigned n = 7, m = 7;
 
-	CHECK(trace_image_of("p0", &n) && n == 0 && trace_image_of("p4294967295", &n) && n == UINT32_MAX);
-	CHECK(!trace_image_of("p", &n) && !trace_image_of("p01", &n) && !trace_image_of("p4294967296", &n));
-	CHECK(!trace_image_of("p+1", &n) && !trace_image_of("p1 ", &n) && !trace_image_of("q1", &n));
-	CHECK(trace_slot_of("t12.log", ".log", &n) && n == 12 && !trace_slot_of("t12.ring", ".log", &n));
+	CHECK(trace_is_log("p0.t12.log", &n, &m) && n == 0 && m == 12);
+	CHECK(trace_is_log("p4294967295.t0.log", &n, &m) && n == UINT32_MAX && m == 0);
+	CHECK(!trace_is_log("p.t0.log", &n, &m) && !trace_is_log("p01.t0.log", &n, &m));
+	CHECK(!trace_is_log("p4294967296.t0.log", &n, &m) && !trace_is_log("p+1.t0.log", &n, &m));
+	CHECK(!trace_is_log("p1.t0.log ", &n, &m) && !trace_is_log("q1.t0.log", &n, &m) && !trace_is_log("p1", &n, &m));
+	CHECK(!trace_is_log("p1.t0.ring", &n, &m) && !trace_is_log("p1.t.log", &n, &m) &&
+	      !trace_is_log("p1t0.log", &n, &m));
+	CHECK(trace_is_ring("7.ring", &n) && n == 7 && !trace_is_ring("07.ring", &n) && !trace_is_ring("7.log", &n));
 }
 
 static void write_whole(const char *path, const uint8_t *data, size_t len)
@@ -333,18 +387,18 @@ static void mutations(void)
 
 	make_ring(6, 0);
 	put_start();
-	CHECK(trace_ring_open(&ring, dir, 6, 0, &problem) == 1);
+	CHECK((ring = trace_ring_open(dir, 6, &problem)) != NULL);
 	for (int i = 0; i < 60; i++) {
 		put_call((uint32_t)(chance() % 200), ENTRY_SYSCALL, 3 | ENTRY_TICKETS);
 		if (i % 20 == 9)
 			CHECK(!trace_ring_pack(ring, packer, 1, &problem));
 	}
-	CHECK(!trace_ring_finish(ring, packer, 3, &problem));
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem) && !trace_ring_remove(ring, &problem));
 	trace_ring_close(ring);
 	expected.raw = header->head;
 	expected.events = header->events;
 	drop_ring();
-	trace_path(path, dir, 6, 0, TRACE_LOG);
+	trace_path(path, dir, 6, 0);
 	size_t size = file_size(path);
 	CHECK(size < sizeof good);
 	int fd = open(path, O_RDONLY);
@@ -422,6 +476,8 @@ int main(void)
 	torn_chunk();
 	cut_event();
 	damaged_ring();
+	duplicate_last();
+	reuse();
 	names();
 	mutations();
 	sealed_nonsense();

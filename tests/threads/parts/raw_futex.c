@@ -40,7 +40,10 @@ static void *work(void *argument)
 
 int main(void)
 {
+	lock(); /* so that somebody has to wait */
 	crew_start(THREADS, work);
+	pause_us(20000);
+	unlock();
 	crew_join(THREADS);
 	print_arrivals("order", &order);
 	return 0;

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Four array kernels (bench/kernels) with every access hooked: native, with empty hooks, recorded under every order, replayed.
+
+Variants take turns and the smallest of several rounds counts. CPU time is of everything that a variant started, heddle's
+packing included, without what start-up takes: each kernel is run with many rounds and with none.
+"""
+import argparse
+import glob
+import math
+import os
+import sys
+
+import hooked
+from hooked import EMPTY, NATIVE, ROOT, Hooked, TooLong
+
+LONG = 0.6          # CPU seconds that a run should take, if one round of the kernel takes less
+ROUNDS_MAX = 4096
+
+
+class Variant:
+    """One variant of one kernel: how many rounds fit into a run, and the best times."""
+
+    def __init__(self):
+        self.rounds, self.cpu, self.idle, self.wall, self.replay, self.memory, self.bytes = 1, 1e99, 1e99, 1e99, None, 0, (0, 0)
+
+    def per_round(self):
+        return max(1e-9, self.cpu - self.idle) / self.rounds
+
+
+def once(bench, name, program, threads, rounds):
+    return bench.run(bench.command(name, program, str(threads), str(rounds)))
+
+
+def choose_rounds(bench, name, program, threads):
+    """As many that a run takes LONG seconds."""
+    rounds = 1
+    while True:
+        cpu = once(bench, name, program, threads, rounds).cpu
+        if cpu >= LONG / 2 or rounds >= ROUNDS_MAX:
+            return max(1, min(ROUNDS_MAX, round(rounds * LONG / cpu)))
+        rounds *= 4
+
+
+def measure(bench, program, threads, times):
+    found = {}
+    for name in bench.variants:
+        try:
+            rounds = choose_rounds(bench, name, program, threads)
+        except TooLong:
+            continue
+        found[name] = Variant()
+        found[name].rounds = rounds
+    for _ in range(times):
+        for name, v in found.items():
+            run = once(bench, name, program, threads, v.rounds)
+            v.cpu, v.wall, v.memory = min(v.cpu, run.cpu), min(v.wall, run.wall), max(v.memory, run.memory)
+            if name not in (NATIVE, EMPTY):
+                v.bytes = bench.log_bytes()
+                v.replay = min(v.replay or 1e99, bench.run([bench.heddle, 'replay', '-q', bench.trace]).wall)
+            v.idle = min(v.idle, once(bench, name, program, threads, 0).cpu)
+    return found
+
+
+def print_kernel(kernel, found, variants):
+    native = found[NATIVE]
+    print(f'{kernel:10}{native.per_round() * 1e3:10.2f} ms', end='')
+    for name in variants[1:]:
+        print(f'{found[name].per_round() / native.per_round():{width(name)}.2f}' if name in found else '-'.rjust(width(name)), end='')
+    print(flush=True)
+
+
+def width(name):
+    return max(9, len(name) + 2)
+
+
+def geometric_mean(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else float('nan')
+
+
+def print_means(kernels, variants):
+    print(f'{"mean":10}{"":13}', end='')
+    for name in variants[1:]:
+        ratios = [k[name].per_round() / k[NATIVE].per_round() for k in kernels.values() if name in k]
+        print(f'{geometric_mean(ratios):{width(name)}.2f}' if len(ratios) == len(kernels) else '-'.rjust(width(name)), end='')
+    print('\n')
+
+
+def print_rest(title, kernels, orders, cell):
+    print(title)
+    print(' ' * 23 + ''.join(o.rjust(width(o)) for o in orders))
+    for kernel, found in kernels.items():
+        print(f'{kernel:23}' + ''.join((cell(found[o], found[NATIVE]) if o in found else '-').rjust(width(o)) for o in orders))
+    print()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    hooked.add_options(parser)
+    parser.add_argument('--threads', type=int, default=2)
+    settings = hooked.options(parser)
+    bench = Hooked(settings)
+    kernels = {}
+    try:
+        print(f'Kernels with {settings.threads} threads, every access hooked. CPU time of a round, native in ms, others as ratio.')
+        print(' ' * 23 + ''.join(v.rjust(width(v)) for v in bench.variants[1:]))
+        for source in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')):
+            kernel = os.path.splitext(os.path.basename(source))[0]
+            kernels[kernel] = measure(bench, bench.compile(source), settings.threads, settings.rounds)
+            print_kernel(kernel, kernels[kernel], bench.variants)
+        print_means(kernels, bench.variants)
+        print_rest('Log, KB packed for each native ms', kernels, bench.orders,
+                   lambda v, n: f'{v.bytes[1] / v.rounds / (n.per_round() * 1e3) / 1e3:.1f}')
+        print_rest('Peak memory over native', kernels, bench.orders, lambda v, n: f'{v.memory / n.memory:.2f}')
+        print_rest('Replay over record, wall time', kernels, bench.orders, lambda v, n: f'{v.replay / v.wall:.2f}')
+    finally:
+        bench.clean()
+    if settings.save:
+        hooked.base.save({k: {name: vars(v) for name, v in found.items()} for k, found in kernels.items()}, '-kernels')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

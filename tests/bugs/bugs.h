@@ -1,0 +1,96 @@
+/*
+ * What the programs of this folder share: a team of threads (argv[1] of them, 4 without) that begin at one moment.
+ * Each program has a data race on purpose and prints what came of it, so that a replay with one read from the wrong
+ * write prints something else. Its bug shows in an interleaving of whole accesses: no weak memory is needed.
+ */
+#ifndef BUGS_H
+#define BUGS_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNUSED	 __attribute__((unused))
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define TEAM_MAX 64
+
+/* The compiler must go to memory again; the accesses themselves stay plain. */
+#define LOOK_AGAIN() __asm__ volatile("" ::: "memory")
+
+static unsigned team = 4;
+static pthread_barrier_t team_gate;
+static void (*team_work)(unsigned me);
+
+/* In a loop that waits for another thread; with fewer cores than threads it would take for ever. */
+static UNUSED void spin(unsigned *turns)
+{
+	if (++*turns % 256 == 0)
+		sched_yield();
+}
+
+/* Between check and act, now and then: so that the bug shows without heddle, too, on a busy machine with few cores. */
+static UNUSED void breathe(unsigned i)
+{
+	if (i % 128 == 100)
+		sched_yield();
+}
+
+static void *team_member(void *me)
+{
+	pthread_barrier_wait(&team_gate);
+	team_work((unsigned)(uintptr_t)me);
+	return NULL;
+}
+
+static UNUSED void team_size(int argc, char **argv)
+{
+	if (argc > 1)
+		team = (unsigned)atoi(argv[1]);
+	if (team < 2 || team > TEAM_MAX) {
+		fprintf(stderr, "usage: %s [2..%d threads]\n", argv[0], TEAM_MAX);
+		exit(121);
+	}
+}
+
+/* work(0) ... work(team - 1), each in a thread of its own. */
+static UNUSED void team_run(void (*work)(unsigned me))
+{
+	pthread_t threads[TEAM_MAX];
+
+	team_work = work;
+	pthread_barrier_init(&team_gate, NULL, team);
+	for (unsigned i = 0; i < team; i++)
+		if (pthread_create(&threads[i], NULL, team_member, (void *)(uintptr_t)i))
+			abort();
+	for (unsigned i = 0; i < team; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&team_gate);
+}
+
+/* What a thread has read, in order. */
+static UNUSED void note(uint64_t *hash, uint64_t value)
+{
+	*hash = (*hash ^ value) * 0x9e3779b97f4a7c15ull;
+	*hash ^= *hash >> 32;
+}
+
+/* The same numbers in every run: what varies is the interleaving alone. */
+static UNUSED uint32_t draw(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+/* The last line of a program, and its exit status. */
+static UNUSED int verdict(unsigned long wrong, const char *what)
+{
+	printf("%s: %lu %s\n", wrong ? "FAILED" : "ok", wrong, what);
+	return wrong != 0;
+}
+#endif

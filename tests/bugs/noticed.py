@@ -1,0 +1,97 @@
+"""Negative controls: a replay whose order log was changed must be reported, or else be the same, never quietly another."""
+import os
+import shutil
+
+import cells
+import tracefile
+from harness import CANNOT, DIVERGED, Failure, Skip, without_ours
+
+SOURCE = os.path.join(cells.BUGS, 'lost_update.c')
+THREADS = 4
+
+
+def changed(t, order, edit):
+    """Record lost_update; let edit(order_log) change the log of each thread in turn; replay. Returns (changes, reported)."""
+    recorded, trace = cells.record_failing(t, SOURCE, order, THREADS, 5)
+    changes = reported = 0
+    for number in range(len(tracefile.logs(trace))):
+        shutil.rmtree(t.path('edited'), ignore_errors=True)
+        tracefile.copy(trace, t.path('edited'))
+        path = tracefile.logs(t.path('edited'))[number]
+        tracefile.rewrite(path, open(path, 'rb').read())    # a file of its own, no longer a link
+        log = tracefile.OrderLog(tracefile.Log(path))
+        if len(log.entries) < 3:
+            continue
+        edit(log.entries)
+        log.write()
+        tracefile.change_meta(t.path('edited'))
+        changes += 1
+        again = t.replay(t.path('edited'), timeout=cells.LIMIT)
+        if again.status in (DIVERGED, CANNOT):
+            t.check(b'heddle:' in again.err, 'no message')
+            reported += 1
+            continue
+        t.check((again.status, again.out, without_ours(again.err)) == (recorded.status, recorded.out, without_ours(recorded.err)),
+                f'another run, and nothing is said of it: {again}\n{again.out.decode()}')
+    return changes, reported
+
+
+def each_order(t, edit):
+    """Under every exact order: at least one of the changed threads is reported, none is quietly wrong."""
+    silent = []
+    tried = 0
+    for order, guarantee in cells.orders(t.settings.build):
+        if not cells.is_exact(guarantee):
+            continue
+        for trace in [n for n in os.listdir(t.dir) if n.startswith('trace-')]:
+            shutil.rmtree(t.path(trace))
+        try:
+            changes, reported = changed(t, order, edit)
+        except Failure as failure:
+            raise Failure(f'{order}: {failure}') from None
+        t.notes.append(f'{order}: {reported} of {changes} reported')
+        tried += changes
+        if changes and not reported:
+            silent.append(order)
+    if not tried:
+        raise Skip('no order logged anything')
+    t.check(not silent, f'nothing was noticed under {", ".join(silent)}')
+
+
+def case_unchanged(t):
+    """The control of the controls: logs that are read and written back replay exactly."""
+    for order, guarantee in cells.orders(t.settings.build):
+        if cells.is_exact(guarantee):
+            for trace in [n for n in os.listdir(t.dir) if n.startswith('trace-')]:
+                shutil.rmtree(t.path(trace))
+            changes, reported = changed(t, order, lambda entries: None)
+            t.check(not reported, f'{order}: {reported} of {changes} unchanged logs were called changed')
+
+
+def case_entry_dropped(t):
+    """One entry in the middle of a thread's log is missing."""
+    def edit(entries):
+        del entries[len(entries) // 2]
+    each_order(t, edit)
+
+
+def case_all_dropped(t):
+    """A thread has no order at all."""
+    each_order(t, lambda entries: entries.clear())
+
+
+def case_number_changed(t):
+    """An entry says another number than it did."""
+    def edit(entries):
+        entries[len(entries) // 2][-1] += 1
+    each_order(t, edit)
+
+
+def case_entry_moved(t):
+    """An entry stands at the access before: as if the order had been logged for another access."""
+    def edit(entries):
+        for n in range(len(entries) // 2, len(entries)):
+            if entries[n][0] > entries[n - 1][0] + 1:
+                entries[n][0] -= 1
+                return
+    each_order(t, edit)

@@ -1,0 +1,100 @@
+"""The racy programs of tests/bugs under every order that heddle knows: how they are built, recorded and replayed.
+
+A cell is program x order x number of threads. It is recorded until it fails as its bug does, then replayed: the same
+output, the same end, no divergence. What an order does not promise is only measured.
+"""
+import functools
+import os
+import shutil
+import subprocess
+import threading
+
+from harness import CANNOT, DIVERGED, ROOT, USAGE, Failure, without_ours
+
+THREADS = (2, 4, 8)
+LIMIT = 40      # seconds, for what takes one: nothing here may hang
+BUGS = os.path.join(ROOT, 'tests', 'bugs')
+_built, _building = {}, threading.Lock()
+
+
+@functools.lru_cache
+def orders(build):
+    """[(name, guarantee)] as `heddle record --order=help` tells: a line each, the guarantee on the line below."""
+    text = subprocess.run([os.path.join(build, 'bin', 'heddle'), 'record', '--order=help'], capture_output=True, text=True).stdout
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [(name.split()[0], promise.strip()) for name, promise in zip(lines[::2], lines[1::2])]
+
+
+def is_exact(guarantee):
+    return guarantee.startswith('exact')
+
+
+def program(trial, source):
+    """The program, built by heddle-cc with every access hooked; once, however many cells want it."""
+    compiler = os.path.join(trial.settings.build, 'bin', 'heddle-c++' if source.endswith('.cpp') else 'heddle-cc')
+    with _building:
+        if source not in _built:
+            _built[source] = trial.compile(source, ['--select=all'], compiler=compiler)
+    return _built[source]
+
+
+def record_failing(trial, source, order, threads, tries, chaos=True):
+    """Record until the program fails. Returns the outcome and its trace; the traces of runs that went well are gone."""
+    argv = [program(trial, source), str(threads)]
+    for n in range(tries):
+        trace = trial.path(f'trace-{n}')
+        options = [f'--order={order}', '--verify'] + ([f'--chaos={n + 1}'] if chaos or n else [])
+        outcome = trial.record(argv, trace=trace, options=options, timeout=LIMIT)
+        trial.times['record'] = outcome.seconds
+        trial.check(outcome.status not in (USAGE, CANNOT, DIVERGED), f'recording: {outcome}')
+        if outcome.status or n == tries - 1:
+            return outcome, trace
+        shutil.rmtree(trace)
+
+
+def bug_cell(trial, source, order, guarantee, threads, fails, chaos):
+    tries = {'check': 3, 'test': 8, 'soak': 40}[trial.settings.level] if fails else 1
+    outcome, trace = record_failing(trial, source, order, threads, tries, chaos)
+    if fails and not outcome.status:
+        trial.notes.append(f'did not fail in {tries} recordings')
+    if not is_exact(guarantee):
+        measure(trial, outcome, trace, guarantee)
+    trial.replays(outcome, trace=trace, timeout=LIMIT)
+    if trial.settings.level == 'soak':      # the rest of 200, compared event by event by replay itself
+        trial.check(trial.replay(trace, options=['--quiet', '--repeat=150'], timeout=1200).status == outcome.status,
+                    'one of 150 further replays differs')
+
+
+def measure(trial, recorded, trace, guarantee):
+    """How many replays were the same: a figure, no verdict."""
+    same = 0
+    for _ in range(trial.settings.replays):
+        try:
+            again = trial.replay(trace, timeout=LIMIT)
+        except Failure:         # it stood still
+            continue
+        same += (again.status, again.out, without_ours(again.err)) == (recorded.status, recorded.out, without_ours(recorded.err))
+    trial.skip(f'{same} of {trial.settings.replays} replays the same; {guarantee}')
+
+
+def native(trial, source):
+    """Without heddle the program is an ordinary one, and varies: what always prints the same would show nothing."""
+    argv = [program(trial, source), '4']
+    first = trial.run(argv)
+    for _ in range(60):
+        again = trial.run(argv)
+        if (again.status, again.out) != (first.status, first.out):
+            return
+    raise Failure('60 runs printed the same: this program shows nothing')
+
+
+def bug_cells(source, number, keys, level, build):
+    """(variant, function, quick) of each cell of a program. `number` is its place in the folder: outside soak each order gets
+    one number of threads, another one with the next program."""
+    quick = 'check' in keys
+    fails = 'fails' in keys
+    yield 'native', lambda trial: native(trial, source), False
+    for n, (order, guarantee) in enumerate(orders(build)):
+        for threads in THREADS if level == 'soak' else [THREADS[(number + n) % len(THREADS)]]:
+            yield (f'{order} {threads}', lambda trial, o=order, g=guarantee, t=threads, c=(number + n) % 2 == 0:
+                   bug_cell(trial, source, o, g, t, fails, c), quick)

@@ -1,0 +1,194 @@
+/*
+ * The claims of `region`: one page, two or three threads, the inlined bracket of compiler/hooks.h, and revocation.
+ *
+ * Checked: two accesses by different threads, one of them a write, are always ordered by a logged edge (or one that it
+ * implies), whatever the machine does with stores and loads; nobody waits for ever; and the log can be replayed.
+ * With one of the names below defined, something that the scheme needs is left out, and spin must find an error:
+ *
+ *   NO_MEMBARRIER     the byte is cleared, but cores are not made to see it
+ *   NO_WAIT           the victim's bracket is not waited for
+ *   LATE_CLEAR        the byte is cleared only after the victim's count was read
+ *   PLAIN_CLOSE       the bracket's end is no release store
+ *   NO_READER_EDGES   a writer ignores who read before
+ *   NO_OPEN           an access in a miss is made outside any bracket
+ *   FINISHED_ONLY     the event that the victim is in is not counted
+ *   NO_CUT            an entry does not begin a new region
+ */
+#define READ  1
+#define WRITE 2
+#define BOTH  3
+#ifndef ACCESSES
+#define ACCESSES 2
+#endif
+
+#include "weak.pml"
+
+/* The page. Its lock is a real one: taking it acquires, giving it back releases. */
+bool page_locked;
+byte owner;	    /* 1 + thread that has it alone */
+byte writer, writer_until; /* otherwise: who wrote last (1 + thread), and the end of its region */
+bool readers[THREADS];	   /* who has read since */
+bool waiting[THREADS];	   /* replay */
+
+/* Takes `bits` from u's claim; `end`: where u's region ends, which holds its last access of the page. */
+inline revoke(t, u, bits, upto)
+{
+	get(t, CLAIM(u), byte_);
+	if
+	:: byte_ & bits ->
+#ifdef LATE_CLEAR
+		get(t, EVENTS(u), e);
+#endif
+		put(t, CLAIM(u), byte_ & ~bits, 0);
+#ifndef NO_MEMBARRIER
+		membarrier();
+#endif
+#ifndef LATE_CLEAR
+		get(t, EVENTS(u), e);
+#endif
+#ifndef NO_WAIT
+		if
+		:: e & 1 -> memory[EVENTS(u)] != e
+		:: else
+		fi
+#endif
+	:: else -> get(t, EVENTS(u), e)
+	fi;
+	upto = END_OF(BEGUN(e))
+}
+
+/* The access itself, within the page's lock. */
+inline access_here(t, kind)
+{
+#ifndef NO_OPEN
+	events = events | 1;
+	put(t, EVENTS(t), events, 0);
+#endif
+	if
+	:: kind == READ -> atomic {
+			load_datum(rby, rat);
+			seen_read(t, events / 2, rby, rat)
+		}
+	:: else -> put(t, DATUM, events / 2, 0)
+	fi
+}
+
+inline miss(t, kind)
+{
+	events = events & 254; /* nobody shall wait for this thread while it waits */
+	put(t, EVENTS(t), events, 0);
+	atomic { !page_locked -> page_locked = 1 };
+	visit = 0;
+	if
+	:: owner == t + 1 || kind == READ && owner == 0 && readers[t] -> skip
+	:: owner && owner != t + 1 -> /* somebody else has it: take it away, and leave it to who comes next */
+		u = owner - 1;
+		if
+		:: kind == READ -> revoke(t, u, WRITE, upto); writer = owner; writer_until = upto; readers[u] = 1
+		:: else -> revoke(t, u, BOTH, upto)
+		fi;
+		owner = 0;
+		edge(t, u, upto);
+		visit = 1
+	:: else
+	fi;
+	if
+	:: owner == 0 && writer && writer != t + 1 -> u = writer - 1; edge(t, u, writer_until)
+	:: else
+	fi;
+	if
+	:: kind == WRITE && owner == 0 -> /* from whoever may have read */
+		u = 0;
+		do
+		:: u < THREADS ->
+			if
+			:: u != t && readers[u] ->
+				revoke(t, u, BOTH, upto);
+#ifndef NO_READER_EDGES
+				edge(t, u, upto)
+#endif
+			:: else
+			fi;
+			readers[u] = 0;
+			u++
+		:: else -> break
+		od
+	:: else
+	fi;
+	access_here(t, kind);
+	if
+	:: kind == WRITE && visit -> writer = t + 1; writer_until = END_OF(BEGUN(events)); put(t, CLAIM(t), 0, 0)
+	:: kind == WRITE && !visit -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
+	:: kind == READ && owner == 0 -> readers[t] = 1;
+		if
+		:: !visit -> put(t, CLAIM(t), READ, 0)
+		:: else
+		fi
+	:: else
+	fi;
+	fence(t);
+	page_locked = 0
+}
+
+/* As compiler/fast.c has it. */
+inline hooked(t, kind)
+{
+	events = events | 1;
+	put(t, EVENTS(t), events, 0);
+	if
+	:: kind == WRITE ->
+		get(t, CLAIM(t), byte_);
+		if
+		:: byte_ & WRITE -> put(t, DATUM, events / 2, 0)
+		:: else -> miss(t, kind)
+		fi
+	:: else ->
+		/* Nothing forbids the core to load the datum before the byte. */
+		if
+		:: d_step { load_datum(rby, rat) }; get(t, CLAIM(t), byte_)
+		:: get(t, CLAIM(t), byte_); d_step { load_datum(rby, rat) }
+		fi;
+		if
+		:: byte_ & READ -> d_step { seen_read(t, events / 2, rby, rat) }
+		:: else -> miss(t, kind)
+		fi
+	fi;
+	events = (events | 1) + 1;
+#ifdef PLAIN_CLOSE
+	put(t, EVENTS(t), events, 0)
+#else
+	put(t, EVENTS(t), events, 1)
+#endif
+}
+
+proctype thread(byte t)
+{
+	byte events, e, upto, u, j, k, rby, rat, byte_, n;
+	bool visit;
+
+	do
+	:: n < ACCESSES ->
+		if
+		:: hooked(t, READ)
+		:: hooked(t, WRITE)
+		fi;
+		n++
+	:: else -> break
+	od;
+	fence(t);
+	ended++;
+	if
+	:: t == 0 -> ended == THREADS; replay(ACCESSES)
+	:: else
+	fi
+}
+
+init {
+	byte i;
+	atomic {
+		do
+		:: i < THREADS -> run thread(i); run buffer_of(i); i++
+		:: else -> break
+		od
+	}
+}

@@ -1,0 +1,165 @@
+"""Planted faults: each takes one thing away that a scheme needs, and the stress must notice.
+
+A fault is a change of the scheme's own source, compiled in its place, so that the sources stay free of switches. A text
+that is no longer there fails the case: then the fault has to be planted anew. The stress
+stops with its first wrong run.
+"""
+import os
+
+from harness import ROOT
+
+# scheme file, what is missing, [(text, instead)], workloads ('' all)
+FAULTS = {
+    'global.c': {
+        'the lock of the clock': ([('order_lock(&clocks[ACCESSES].lock);', ';'), ('order_unlock(&clocks[ACCESSES].lock);', ';')], ''),
+        'an entry now and then': ([('if (tick != own->next[clock])', 'if (tick != own->next[clock] && tick % 16)')], ''),
+        'waiting': ([('if (!mine)', 'if (!mine && clock)')], ''),
+    },
+    'lamport.c': {
+        'reads before a write': ([('later(s->read, s->write) : s->write', 's->write : s->write')], 'table,private,updates'),
+        'the lock of a granule': ([('	order_lock(&s->lock);\n', ''), ('order_unlock(&s->lock);', ';')], ''),
+        'an entry now and then': ([('ORDER_LOG(t, time - own->time);', 'if (time % 16)\n\t\t\tORDER_LOG(t, time - own->time);')], ''),
+        'waiting': ([('if (unlikely(own->passed < own->time))', 'if (!own)')], ''),
+        'the time of what is held together':
+            ([('	advance(t, time);\n	order_chaos(t);',
+               '	advance(t, time);\n	for (unsigned i = 0; i < a->granules; i++) {\n'
+               '		struct state *s = order_state(a->addr + i * GRANULE);\n'
+               '		*(access_writes(a) ? &s->write : &s->read) = ((struct own *)t->own)->time;\n	}\n	order_chaos(t);'),
+              ('s->write = own->time;', ';'), ('s->read = later(s->read, own->time);', ';')], 'brackets'),
+        'times in advance': ([('	reach(t, own->known);\n', '')], 'locks,mixed'),
+    },
+    'crew.c': {
+        'reads before a write':
+            ([('version_is_there(arg) && __atomic_load_n(&w->state->reads, __ATOMIC_ACQUIRE) == w->reads',
+               'w->reads + 1 && version_is_there(arg)')], ''),
+        'that others have read': ([('seen.known = seen.known && !(s->readers & ~mine);', '')], ''),
+        'the lock of a granule': ([('	order_lock(&s->lock);\n', ''),
+                                   ('order_unlock(&((struct state *)order_state(a->addr + i * GRANULE))->lock);', ';')], ''),
+        'an entry now and then': ([('if (unlikely(!known))', 'if (!known && (numbers[0] ^ t->event) % 16)')], ''),
+    },
+    'leap.c': {
+        'reads': ([('else if (take(t, order_state(a->addr), &count))',
+                    'else if (take(t, order_state(a->addr), &count) && access_writes(a))')], ''),
+        'the lock of a granule': ([('	order_lock(&s->lock);\n', ''), ('	order_unlock(&s->lock);\n', '')], ''),
+        'an entry now and then': ([('ORDER_LOG(t, count);', '{\n		if (count % 16)\n			ORDER_LOG(t, count);\n	}')], ''),
+        'the other half of 16 bytes': ([('i < a->granules; i++)\n		order_wait', 'i < 1; i++)\n		order_wait')], 'wide'),
+    },
+    'aggreplay.c': {
+        'the counted reads': ([('if (slot != t->slot)\n\t\t\torder_wait(t, has_reads', 'if (slot == ~0u)\n\t\t\torder_wait(t, has_reads')], ''),
+        'the count of a read': ([('} else {\n\t\tcount_read(s, t->slot);', '} else if (t->slot % 2) {\n\t\tcount_read(s, t->slot);')], ''),
+        'reads since the write': ([('forget_reads(s);\n\t\t__atomic', '__atomic')], ''),
+        'the version that is read or replaced': ([('order_wait(t, has_version,', 'if (!version)\n\t\t\torder_wait(t, has_version,')], ''),
+        'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&state_of(a, i)->lock);', ';')], ''),
+        'an entry now and then': ([('if (s->version != expected)', 'if (s->version != expected && s->version % 16)')], ''),
+        'a run of counts': ([('if (reads)\n\t\t\tORDER_LOG', 'if (reads && n == 1)\n\t\t\tORDER_LOG')], 'table,private,updates'),
+        'the other half of 16 bytes': ([('i < a->granules; i++) {\n\t\tlog_version', 'i < 1; i++) {\n\t\tlog_version')], 'wide'),
+    },
+    'tplay.c': {
+        'the split': ([('if (!own->untouched && from.newest > own->stamp)', 'if (0)')], ''),
+        'the split for counted reads': ([('if (stamp > from->newest)\n\t\t\tfrom->newest = stamp;', '(void)stamp;')], ''),
+        'the end of the transaction: that it has begun is enough':
+            ([('end_one(own);\n\t\tbegin_one(own);', 'begin_one(own);\n\t\tend_one(own);')], ''),
+        'edges': ([('*waited += order_number(t);\n\torder_taken(t);', '*waited += order_number(t);\n\torder_taken(t);\n\tif (*waited)\n\t\treturn;')], ''),
+        'counts': ([('order_wait(t, has_come, &wanted[i], "reads', 'if (!t)\n\t\t\torder_wait(t, has_come, &wanted[i], "reads')], ''),
+        'that a count implies only what came before the read': ([('&& seen > from->reads;', ';')], ''),
+        'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&state_of(a, i)->lock);', ';')], ''),
+        'an end before an acquire': ([('\tlook(t, t->event + 1);\n}\n\nstatic void replay_acquire', '\t;\n}\n\nstatic void replay_acquire')], 'mixed,locks'),
+        'the split at an acquire': ([('if (own->open)\n\t\tORDER_LOG(t, SPLIT);\n\town->open = own->last_was_read = false;', ';'),
+                                     ('own->open = own->last_was_read = false;\n\tlook', 'look')], 'mixed'),
+        'marks made after the access': ([('\town->last_was_read = !access_writes(a);\n\torder_chaos(t);\n}\n\nstatic void count_read',
+                                          '\town->last_was_read = !access_writes(a);\n\tfor (unsigned i = 0; i < a->granules && access_writes(a); i++)\n'
+                                          '\t\tstate_of(a, i)->transaction = own->transaction;\n\torder_chaos(t);\n}\n\nstatic void count_read'),
+                                         ('s->transaction = own->transaction;\n', ';\n')], 'brackets'),
+    },
+    'light.c': {
+        'the order of writes': ([('if (s->write)\n\t\t\tedge(', 'if (s->write && !access_writes(a))\n\t\t\tedge(')], ''),
+        'the write that is read': ([('if (s->write)\n\t\t\tedge(', 'if (s->write && access_writes(a))\n\t\t\tedge(')], ''),
+        'reads before a write': ([('edges_from_readers(t, s);', 's->readers = 0;')], ''),
+        'how far a reader has come': ([('__ATOMIC_ACQUIRE) - 1);', '__ATOMIC_ACQUIRE) - 2);')], ''),
+        'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&s->lock);', ';')], ''),
+        'an entry now and then': ([('order_known(t, slot, event))', 'order_known(t, slot, event) || event % 16 == 0)')], ''),
+    },
+}
+
+
+# The same for orders of memory, under weak memory (parts/weak.h). Not here: orders between a load and a later store,
+# which weak.c cannot undo.
+FENCES = {
+    'global.c': ['own->next[ACCESSES], __ATOMIC_RELEASE', '.turn, __ATOMIC_ACQUIRE'],
+    'lamport.c': ['own->time, __ATOMIC_RELEASE); /* invariant 2', '&own->reached, __ATOMIC_ACQUIRE'],
+    'crew.c': ['s->version + 1, __ATOMIC_RELEASE', '&w->state->version, __ATOMIC_ACQUIRE'],
+    'leap.c': ['s->count + 1, __ATOMIC_RELEASE', '&turn->state->count, __ATOMIC_ACQUIRE'],
+    'aggreplay.c': ['s->version + 1, __ATOMIC_RELEASE', '&w->state->version, __ATOMIC_ACQUIRE'],
+    'tplay.c': ['own->transaction, __ATOMIC_RELEASE); /* invariant 7', 'w->is, __ATOMIC_ACQUIRE'],
+    'light.c': [], # replay waits through the common part
+}
+
+# where the scheme to be stressed is not called as its file
+SCHEMES = {'light.c': 'light:ww'}
+
+
+def plant(t, file, changes, weak=False):
+    with open(f'{ROOT}/runtime/order/{file}') as source:
+        text = source.read()
+    for old, new in changes:
+        t.check(old in text, f'{file} has no "{old.strip()}" any more: plant this fault anew')
+        text = text.replace(old, new)
+    os.makedirs(t.path('planted'), exist_ok=True)
+    with open(t.path('planted', file), 'w') as source:
+        source.write(text)
+    t.run_well(['make', '-s', 'stress-with', f'BUILD={t.settings.build}', f'FILE={t.path("planted", file)}',
+                f'OUT={t.path("order-stress")}', *(['WEAK=1'] if weak else [])], cwd=ROOT, timeout=300)
+
+
+def stress(t, file, *words):
+    return t.run([t.path('order-stress'), SCHEMES.get(file, file[:-2]), *words], timeout=900)
+
+
+def must_notice(t, file, what, *words):
+    outcome = stress(t, file, '--runs=600', '--stall=2', *words)
+    t.check(outcome.status == 1, f'{file} without {what}: not noticed in 600 runs: {outcome}\n{outcome.out.decode()}')
+    t.notes.append(f'without {what}: ' + outcome.out.decode().split('\n')[0][:150])
+
+
+def planted(t, file):
+    for what, (changes, workloads) in FAULTS[file].items():
+        plant(t, file, changes)
+        must_notice(t, file, what, '--chaos', *([f'--workload={workloads}'] if workloads else []))
+    plant(t, file, [], weak=True)
+    good = stress(t, file, '--weak', f'--runs={t.count(22, 2000)}', '--threads=2,4')
+    t.check(good.status == 0, f'under weak memory, nothing planted: {good}\n{good.out.decode()}')
+    for fence in FENCES[file]:
+        without = fence.replace('__ATOMIC_RELEASE', '__ATOMIC_RELAXED').replace('__ATOMIC_ACQUIRE', '__ATOMIC_RELAXED')
+        plant(t, file, [(fence, without)], weak=True)
+        must_notice(t, file, f'the order of "{fence}"', '--weak', '--threads=2,4')
+
+
+def case_faults_global(t):
+    planted(t, 'global.c')
+
+
+def case_faults_lamport(t):
+    planted(t, 'lamport.c')
+
+
+def case_faults_crew(t):
+    planted(t, 'crew.c')
+
+
+def case_faults_leap(t):
+    planted(t, 'leap.c')
+
+
+def case_faults_aggreplay(t):
+    planted(t, 'aggreplay.c')
+
+
+def case_faults_tplay(t):
+    planted(t, 'tplay.c')
+
+
+def case_faults_light(t):
+    planted(t, 'light.c')
+    what = 'readers after the tenth'
+    plant(t, 'light.c', [('for (uint32_t i = 0; s->readers > READERS &&', 'for (uint32_t i = 0; s->readers > READERS && !s &&')])
+    must_notice(t, 'light.c', what, '--chaos', '--threads=16', '--workload=table')

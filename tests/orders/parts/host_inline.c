@@ -1,0 +1,159 @@
+/*
+ * The host's side of the hooks (compiler/hooks.h) for a scheme with claims: what compiler/fast.c inlines into a program,
+ * and what runtime/hooks/ does when that misses. See host.h.
+ *
+ * The bracket, the claims and `until` are those of the real thing, so that revocation meets hits in mid-access; under
+ * --chaos a thread may be stopped at every point of its bracket.
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "host.h"
+
+struct hook_self *order_self(uint32_t slot)
+{
+	return &host_worker(slot)->self;
+}
+
+uint8_t *order_claims(uint32_t slot)
+{
+	return host_worker(slot)->claims;
+}
+
+void order_membarrier(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+		order_cannot("membarrier is refused");
+}
+
+void order_relax(unsigned *looked)
+{
+	host_relax(looked);
+}
+
+/* ---- one child ------------------------------------------------------------------------------------------------------ */
+
+static const uint8_t none[2];
+
+void inline_set_up(struct worker *w, bool claims)
+{
+	w->self.claims = none;
+	w->self.shift = 63;
+	w->self.until = ~0ull;
+	if (!claims)
+		return;
+	w->claims = order_memory(1ul << (ORDER_ADDRESS_BITS - 12));
+	if (!w->order.slot && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0)) {
+		perror("order-stress: membarrier");
+		exit(2);
+	}
+}
+
+/* Accesses so far: numbers that a scheme has left out do not count. */
+uint64_t inline_finished(const struct worker *w)
+{
+	return __atomic_load_n(&w->self.events, __ATOMIC_ACQUIRE) / 2 - w->skipped;
+}
+
+/* Before and after an op of the scheme's, which may move the count on. */
+static uint64_t enter(struct worker *w)
+{
+	return w->order.event = w->self.events / 2;
+}
+
+static void leave(struct worker *w, uint64_t number)
+{
+	w->order.event = w->self.events / 2;
+	w->skipped += w->order.event - number;
+	if (host_mode == REPLAY)
+		w->self.until = w->order.next_entry == ORDER_NEVER ? ~0ull : w->order.next_entry * 2 + 1;
+}
+
+void inline_begin(struct worker *w)
+{
+	uint64_t number = enter(w);
+
+	if (w->ops->begin)
+		w->ops->begin(&w->order);
+	leave(w, number);
+}
+
+void inline_pause(struct worker *w)
+{
+	uint64_t number = enter(w);
+
+	if (w->ops->pause)
+		w->ops->pause(&w->order);
+	leave(w, number);
+}
+
+/* ---- accesses -------------------------------------------------------------------------------------------------------- */
+
+void inline_seen(struct worker *w, uint64_t value)
+{
+	host_remember(w, w->self.events / 2, value);
+}
+
+void inline_chaos(struct worker *w)
+{
+	if (host_mode == RECORD)
+		order_chaos(&w->order);
+}
+
+bool inline_access(struct worker *w, struct access *a)
+{
+	bool done = true;
+	uint64_t events;
+
+	if (host_opens(w, (void *)a->addr, a->kind, &events)) {
+		inline_chaos(w);
+		access_perform(a);
+		inline_chaos(w);
+	} else {
+		uint64_t number = enter(w);
+		done = w->ops->access(&w->order, a);
+		leave(w, number);
+	}
+	if (a->kind & ACCESS_READS && plan.verify)
+		inline_seen(w, a->size == 16 ? mix(a->old[0], a->old[1]) : a->old[0]);
+	host_closes(w, w->self.events);
+	return done;
+}
+
+/* Ranges that code which the compiler cannot see into accesses: all held at once, one event. */
+void inline_bracket(struct worker *w, struct access *a, unsigned n)
+{
+	uint64_t number, events, hash = 0;
+
+	host_opens(w, 0, 0, &events);
+	number = enter(w);
+	for (unsigned i = 0; i < n; i++)
+		w->ops->hold(&w->order, a[i].addr, a[i].size, a[i].kind);
+	order_chaos(&w->order);
+	for (unsigned i = 0; i < n; i++) {
+		access_perform(&a[i]);
+		if (a[i].kind & ACCESS_READS)
+			hash = mix(hash, a[i].old[0]);
+	}
+	order_chaos(&w->order);
+	w->ops->drop(&w->order, true);
+	leave(w, number);
+	inline_seen(w, hash);
+	host_closes(w, w->self.events);
+}
+
+bool inline_span(struct worker *w, struct access_span *s)
+{
+	uint64_t number, events;
+	bool done;
+
+	host_opens(w, 0, 0, &events);
+	number = enter(w);
+	done = w->ops->span(&w->order, s);
+	leave(w, number);
+	return done;
+}

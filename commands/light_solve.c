@@ -23,9 +23,8 @@
 #include <time.h>
 #include <z3.h>
 #include "runtime/order/light.h"
-#include "runtime/order/vector.h"
 
-enum { WINDOW = 600, NONE = -1 };
+enum { WINDOW = 200, NONE = -1 };
 
 struct node {
 	uint32_t slot;
@@ -77,17 +76,14 @@ static double now(void)
 
 /* ---- the library: loaded when it is needed, since it would make every heddle command start slowly ------------------ */
 
-#define Z3_FUNCTIONS(X)                                                                                               \
-	X(mk_lt)                                                                                                      \
-	X(solver_assert)                                                                                              \
-	X(mk_or)                                                                                                      \
-	X(mk_int_sort)                                                                                                \
-	X(mk_const)                                                                                                   \
-	X(mk_int_symbol) X(solver_get_model) X(model_inc_ref) X(model_eval) X(get_numeral_int64) X(model_dec_ref)     \
-		X(mk_params) X(params_inc_ref) X(params_set_uint) X(mk_string_symbol) X(solver_set_params)            \
-			X(params_dec_ref) X(mk_config) X(mk_context) X(del_config) X(mk_solver_for_logic)             \
-				X(solver_inc_ref) X(solver_dec_ref) X(del_context) X(solver_check) X(mk_int) X(mk_ge) \
-					X(mk_distinct) X(mk_not) X(mk_eq)
+/* clang-format off */
+#define Z3_FUNCTIONS(X) \
+	X(mk_lt) X(solver_assert) X(mk_or) X(mk_int_sort) X(mk_const) X(mk_int_symbol) X(solver_get_model) \
+	X(model_inc_ref) X(model_eval) X(get_numeral_int64) X(model_dec_ref) X(mk_params) X(params_inc_ref) \
+	X(params_set_uint) X(mk_string_symbol) X(solver_set_params) X(params_dec_ref) X(mk_config) \
+	X(mk_context) X(del_config) X(mk_solver_for_logic) X(solver_inc_ref) X(solver_dec_ref) X(del_context) \
+	X(solver_check) X(mk_int) X(mk_ge) X(mk_distinct) X(mk_not) X(mk_eq)
+/* clang-format on */
 
 #define Z3_MEMBER(name) __typeof__(Z3_##name) *name;
 static struct {

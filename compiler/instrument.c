@@ -316,12 +316,12 @@ static void add_poll(void *arg, LLVMValueRef jump)
 	add(((struct hooked *)arg)->m, jump, SHAPE_POLL, HOOK_POLL);
 }
 
-/* Loops without a sure hook get a poll where they jump back. The function's accesses are those from `first` on. */
-static void walk_loops(struct module *m, LLVMValueRef function, size_t first)
+/* Loops without a sure hook get a poll where they jump back. The function's accesses are those from `first` to `end`. */
+static void walk_loops(struct module *m, LLVMValueRef function, size_t first, size_t end)
 {
-	struct hooked h = { m, malloc((m->count - first + 1) * sizeof *h.blocks), 0 };
+	struct hooked h = { m, malloc((end - first + 1) * sizeof *h.blocks), 0 };
 
-	for (size_t i = first; i < m->count; i++)
+	for (size_t i = first; i < end; i++)
 		if (m->accesses[i].shape != SHAPE_NONE)
 			h.blocks[h.count++] = LLVMGetInstructionParent(m->accesses[i].inst);
 	qsort(h.blocks, h.count, sizeof *h.blocks, compare_blocks);
@@ -343,13 +343,29 @@ static void expand(LLVMValueRef function)
 
 static void walk_function(struct module *m, LLVMValueRef function)
 {
-	size_t first = m->count;
-
 	expand(function);
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
 		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
 			walk_instruction(m, i);
-	walk_loops(m, function, first);
+}
+
+static LLVMValueRef function_of(const struct access *a)
+{
+	return LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst));
+}
+
+/* When it is clear what is hooked. The list holds the functions in their order, those without accesses left out. */
+static void walk_all_loops(struct module *m)
+{
+	size_t end = 0, count = m->count;
+
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f)) {
+		size_t first = end;
+		while (end < count && function_of(&m->accesses[end]) == f)
+			end++;
+		if (!select_ignored(m, f))
+			walk_loops(m, f, first, end);
+	}
 }
 
 /* ---- the entries ---------------------------------------------------------------------------------------------------- */
@@ -372,6 +388,10 @@ int instrument_last(LLVMModuleRef module)
 		for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
 			if (!select_ignored(&m, f))
 				walk_function(&m, f);
+	if (settings.select == SELECT_ESCAPE)
+		escape_apply(&m);
+	if (settings.select != SELECT_NONE)
+		walk_all_loops(&m);
 	sites_build(&m);
 	rewrite_begin(&m);
 	for (size_t i = 0; i < m.count; i++)

@@ -2,7 +2,7 @@
  * The pass of heddle-cc: what its files share.
  *
  * A module is instrumented in three steps. First the walk (instrument.c) lists every access as a struct access, in the
- * order of the code, and asks which of them may be left out (select.c, escape.c). Then the list becomes the site table
+ * order of the code, with polls at the end, and asks which may be left out (select.c, escape.c). Then it becomes the site table
  * (sites.c); an access's place in it is its id. At last each access that stays is rewritten (rewrite.c).
  */
 #ifndef COMPILER_INTERNAL_H
@@ -101,6 +101,9 @@ const char *select_private(LLVMValueRef addr);
 /* Is this function none of the program's code that can be hooked? select_begin() comes first. */
 bool select_ignored(struct module *m, LLVMValueRef function);
 void select_begin(struct module *m);
+
+/* escape.c: leaves out what the whole program shows not to be shared */
+void escape_apply(struct module *m);
 
 /* sites.c */
 void sites_build(struct module *m);

@@ -159,10 +159,12 @@ static void place_front(struct thread *t, struct front before)
 		      0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
-	t->front = (struct front *)ring->front;
-	*t->front = before;
-	t->front->clock = t->front->done = fork_base;
-	t->front->free = t->front->waited = 0;
+	struct front *front = (struct front *)ring->front;
+	*front = before;
+	front->clock = front->done = fork_base;
+	front->free = front->waited = 0;
+	/* release: another thread may already wait for it, and then writes `waited`: nothing may be written over that */
+	__atomic_store_n(&t->front, front, __ATOMIC_RELEASE);
 	t->self = (struct hook_self *)((uint8_t *)ring + RING_SELF_AT);
 	order_opened(t);
 }

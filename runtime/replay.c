@@ -47,7 +47,7 @@ _Noreturn void replay_ended(struct thread *t)
 static void add_thread(struct text *out, const struct thread *t)
 {
 	text_add(out, "heddle:   thread %u: after event %u and op %u", (unsigned long)t->slot, t->log.events,
-		 t->front->clock);
+		 t->front ? t->front->clock : 0);
 	if (t->waits_for)
 		text_add(out, ", waits for op %u of thread %u", STAMP_CLOCK(t->waits_for),
 			 (unsigned long)STAMP_SLOT(t->waits_for));

@@ -99,7 +99,11 @@ struct thread {
 	struct order_cursor order_cursor;
 	uint64_t hook_place;  /* twice the accesses, plus 1 at an access (not at a poll): where a handler may begin */
 	uint64_t event_limit; /* replay: twice the accesses that were finished in the recording */
-	uint64_t verify, verify_reads;	   /* hash of what was read, and how often */
+	uint64_t verify, verify_reads; /* hash of what was read, and how often */
+	bool hooked;		       /* it has made a hooked access */
+	uint8_t *inputs;	       /* copies of what a call of this thread reads: see kernel.c */
+	uint64_t inputs_room;
+	struct given *given;		   /* see kernel.c */
 	bool order_begun, order_released;  /* released: between the two events of an op or a call */
 	bool (*waits_ready)(const void *); /* replay: in order_wait() */
 	const void *waits_arg;
@@ -225,6 +229,9 @@ struct call {
 	struct sys_io io[IO_MAX];  /* shape of this call */
 	/* record: the entry under construction */
 	uint8_t *at, *limit, *base;
+	bool as_access;	   /* replay: what it wrote goes to the program as an access that others may see */
+	bool inputs_taken; /* real points to copies of what the program passes; `inputs` keeps it */
+	uint64_t inputs[6];
 	bool leave_later;    /* replay: the caller waits for the tickets itself, with ticket_leave(now) */
 	uint64_t now;	     /* replay: tickets that had been taken when the call was over */
 	uint8_t kind, flags; /* for the next commit: becomes ENTRY_MORE after the first */

@@ -378,6 +378,8 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	if ((e->flags ^ flags) & SIGNAL_AT_HOOK ||
 	    (flags & SIGNAL_AT_HOOK && (args[3] != t->hook_place || args[4] != t->self->polls)))
 		return; /* at a hook further on, or after the hooks */
+	if (before && !(flags & SIGNAL_AT_HOOK) && args[3] > t->self->events + (order_syncs() ? 2 : 0))
+		return; /* the call that it interrupted had read its inputs: call_run() asks again */
 	if (e->flags & SIGNAL_INEXACT) {
 		if (!before) {
 			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */

@@ -427,8 +427,11 @@ void thread_forked(struct thread *t)
 	order_forked(t);
 	t->real_tid = (uint32_t)SYS0(__NR_gettid);
 	for (uint32_t slot = 0; slot < highest; slot++)
-		if (thread_of(slot) != t)
+		if (thread_of(slot) != t) {
 			thread_of(slot)->state = THREAD_NONE;
+			thread_of(slot)->front =
+				0; /* who waits for an op of the next thread there waits for its front first */
+		}
 	/* their streams were the parent's */
 	for (uint32_t slot = 0; slot < highest; slot++)
 		thread_of(slot)->log.data = 0;

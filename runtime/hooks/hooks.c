@@ -22,6 +22,7 @@ static const uint8_t claims_none[1] = { 0 }, claims_all[1] = { HOOK_READ | HOOK_
 #define HOOK_DECLARE(name) extern char hook_entry_##name[];
 HOOK_OPS(HOOK_DECLARE)
 static struct hook_ops hook_table;
+bool order_hooked;
 
 void order_start(void)
 {
@@ -247,6 +248,16 @@ static bool wide(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, 
 			  .data = data,
 			  .writes = writes };
 	return span(t, &w.s);
+}
+
+bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool writes)
+{
+	if (replaying && (t->self->events | 1) >= (t->event_limit | 1))
+		thread_park(t);
+	t->self->events |= 1;
+	bool done = wide(t, 0, addr, n, data, writes);
+	__atomic_store_n(&t->self->events, (t->self->events | 1) + 1, __ATOMIC_RELEASE);
+	return done;
 }
 
 HOOK(load_wide)
@@ -493,6 +504,7 @@ struct hook_result hook_run(struct thread *t)
 		t->self->events |= 1;
 	if (!ops)
 		return not_done;
+	t->hooked = order_hooked = true;
 	if (unlikely(!t->order_begun))
 		order_thread_begins(t);
 	return bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),

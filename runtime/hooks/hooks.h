@@ -37,6 +37,8 @@ enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
 
 /* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
 
+/* Some thread has made a hooked access: until then ops need not be remembered. */
+extern bool order_hooked;
 /* Chooses the scheme, before the program's first instruction. */
 void order_start(void);
 /* A stream has been opened for this thread: its struct hook_self is new. */
@@ -53,6 +55,18 @@ void order_own(struct thread *t); /* the scheme's memory for a thread is there *
 void order_forked(struct thread *t);
 /* A fault of the program's own: closes the bracket. */
 void order_fault(struct thread *t);
+
+/* ---- kernel.c: what the kernel wrote is the thread's access ------------------------------------------------------ */
+
+/* Gives the program n bytes that a call has written. For a thread with hooks it happens in order_given(), which comes when
+   the call's entry is complete; until then `from` must stay. -EFAULT if the program cannot have them. */
+long order_give(struct thread *t, uint64_t to, const void *from, uint64_t n);
+void order_given(struct thread *t);
+/* For a thread with hooks: reads what the kernel is going to read, as accesses; c->real then points to the copies. */
+struct call;
+void order_take_inputs(struct call *c);
+/* An access as a hook would make it. */
+bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool writes);
 
 /* ---- sync.c: locks and calls, for schemes that order them themselves ------------------------------------------ */
 

@@ -130,13 +130,20 @@ static void read_of(struct order_thread *t, uint64_t granule, uint64_t word)
 	*p = (struct prec){ granule + 1, word, t->event, t->event };
 }
 
-static void written(struct order_thread *t, uint64_t granule, uint64_t word)
+/* A write is about to end the flow that the table has there. Logged before the access: entries are in order of events, and
+   an `after` may come after the `before` of later ones. */
+static void ends_flow(struct order_thread *t, uint64_t granule)
 {
 	struct prec *p = prec_of(t->own, granule);
 
 	if (went_on(t, p))
 		log_last(t, p);
-	*p = (struct prec){ granule + 1, word, t->event, t->event };
+	*p = (struct prec){ 0 };
+}
+
+static void written(struct order_thread *t, uint64_t granule, uint64_t word)
+{
+	*prec_of(t->own, granule) = (struct prec){ granule + 1, word, t->event, t->event };
 }
 
 static bool keeps_bytes(const struct access *a)
@@ -157,8 +164,10 @@ static void record_before(struct order_thread *t, struct access *a)
 		struct state *s = state_of(a, i);
 		if (keeps_bytes(a))
 			read_of(t, (a->addr & ~7ull) + i * GRANULE, s->write);
-		if (access_writes(a))
-			__atomic_store_n(&s->write, s->write | BUSY, __ATOMIC_RELAXED);
+		if (!access_writes(a))
+			continue;
+		ends_flow(t, (a->addr & ~7ull) + i * GRANULE);
+		__atomic_store_n(&s->write, s->write | BUSY, __ATOMIC_RELAXED);
 	}
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* invariant 1: BUSY before the data; pairs with the one in try_read */
 	order_chaos(t);

@@ -3,7 +3,7 @@
  */
 #ifndef ORDER_LIGHT_H
 #define ORDER_LIGHT_H
-#include "order.h"
+#include "vector.h"
 
 /* A flow from a write to the reads of it that one thread made in a row. */
 struct light_flow {

@@ -492,7 +492,7 @@ static void set_up_thread(struct thread *t, uint32_t slot)
 
 	memset(own, 0, scheme->thread_size);
 	t->order = (struct order_thread){ .slot = slot, .own = own, .next_entry = ORDER_NEVER };
-	t->finished = t->next = t->taken = 0;
+	t->finished = t->next = t->taken = t->self.events = 0;
 	t->under_way = t->ended = false;
 	t->ready = 0;
 	memset(t->known, 0, sizeof t->known);

@@ -100,6 +100,12 @@ static __attribute__((noinline)) void await_edge(struct order_thread *t)
 
 /* ---- record ------------------------------------------------------------------------------------------------------------- */
 
+static void open(void)
+{
+	pages_open();
+	hold_open();
+}
+
 static void set_up(struct order_thread *t)
 {
 	struct region_thread *own = region_of(t);
@@ -188,6 +194,41 @@ static void replay_drop(struct order_thread *t, bool done)
 	(void)t, (void)done;
 }
 
+/* ---- for the tool ------------------------------------------------------------------------------------------------------- */
+
+#ifdef HEDDLE_TOOL
+#include "print.h"
+
+/* A region is one event there: REGION_SHIFT is 0. */
+static void print(const struct order_printer *p)
+{
+	struct text *text = print_memory(sizeof *text);
+
+	for (uint32_t slot = 0; slot < p->threads; slot++) {
+		uint64_t logged[PRINT_THREADS] = { 0 };
+		size_t n;
+		const struct order_entry *entry = p->entries(slot, &n);
+		for (size_t i = 0; i < n; i++) {
+			uint64_t from = entry[i].numbers[0] % 16 < 15 ? entry[i].numbers[0] % 16 : entry[i].numbers[1];
+			if (from >= PRINT_THREADS)
+				continue;
+			logged[from] += (entry[i].numbers[0] >> 4) + 1;
+			text_add(text, "%s%s", text->n ? "," : "", p->event_name((uint32_t)from, logged[from] - 1));
+			text_add(text, "→%s", p->event_name(slot, entry[i].event));
+		}
+	}
+	p->line(p->to, "edges={%s}", text->at);
+	free(text);
+}
+
+static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
+{
+	if (n)
+		snprintf(to, room, "%llu regions further, thread %llu", (unsigned long long)(numbers[0] >> 4) + 1,
+			 (unsigned long long)(numbers[0] % 16 < 15 || n < 2 ? numbers[0] % 16 : numbers[1]));
+}
+#endif
+
 const struct order_scheme order_region = {
 	.name = "region",
 	.summary = "claims per page, words per granule where pages are contested, edges between regions",
@@ -196,8 +237,12 @@ const struct order_scheme order_region = {
 	.state_size = sizeof(struct words),
 	.thread_size = sizeof(struct region_thread),
 	.claims = true,
+#ifdef HEDDLE_TOOL
+	.print = print,
+	.describe = describe,
+#endif
 	.record = {
-		.open = pages_open,
+		.open = open,
 		.begin = record_begin,
 		.end = cut,
 		.access = record_access,

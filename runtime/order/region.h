@@ -154,6 +154,7 @@ void words_collect(struct order_thread *t, uint64_t page);
 
 /* ---- region_hold.c ----------------------------------------------------------------------------------------------------- */
 
+void hold_open(void);
 /* Keeps others away from the range, too, until hold_drop(). Leaves the bracket open. */
 void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);
 void hold_drop(struct order_thread *t, bool done);

@@ -8,7 +8,9 @@
 #include "region.h"
 
 /* A page that was taken away this often becomes fine. Few: a revocation costs as much as several hundred words. */
+#ifndef CONTESTS
 #define CONTESTS 4
+#endif
 
 static struct page *pages; /* by number of the page; filled by the kernel as they are touched */
 uint32_t region_process;
@@ -21,15 +23,22 @@ static struct fine_block {
 } * fine_blocks;
 static uint32_t fine_lock;
 
+/* Without claims, in the tool, there is nothing to know about pages: one stands for all. */
+static struct page any_page;
+
 struct page *page_of(uint64_t addr)
 {
-	return &pages[addr >> PAGE_SHIFT];
+	if (unlikely(!pages))
+		return &any_page;
+	return &pages[addr >> PAGE_SHIFT & ((1ull << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) - 1)];
 }
 
 void pages_open(void)
 {
-	if (!pages)
-		pages = order_memory(sizeof *pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT));
+	pages = order_claims(0) ? order_memory(sizeof *pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
+	any_page = (struct page){ 0 };
+	fine_blocks = 0;
+	fine_lock = region_process = 0;
 }
 
 /* ---- the page's lock ------------------------------------------------------------------------------------------------- */

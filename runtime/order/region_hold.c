@@ -7,6 +7,11 @@
 
 static uint32_t patience; /* a lock: one at a time among those whom others keep disturbing */
 
+void hold_open(void)
+{
+	patience = 0;
+}
+
 static uint64_t next_page(uint64_t at, uint64_t to)
 {
 	uint64_t next = (at | (PAGE_BYTES - 1)) + 1;

@@ -43,7 +43,12 @@ static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t
  * thousand accesses to be worth claiming. A row of 16 samples of one thread is luck once in 2^16 for two equal users.
  * Each time that it was wrong, the row must be twice as long: threads that take turns must not pay for each.
  */
-enum { SAMPLE = 64, ROW_ALONE = 16, ROW_READS = 512, ROW_DOUBLES = 6 };
+#ifndef SAMPLE
+#define SAMPLE	    64
+#define ROW_ALONE   16
+#define ROW_READS   512
+#define ROW_DOUBLES 6
+#endif
 
 static unsigned wanted(const struct page *p, unsigned row)
 {

@@ -17,7 +17,8 @@
  * 2. Replay: writes come in the order of their versions. A logged read waits until the granule's version has reached the
  *    bound, and then returns the logged value; what it links to is the newest version up to the bound with that value.
  *    A read that was predicted returns the value that the thread knows. Neither looks at memory.
- * 3. Waits cannot be circular: the bound was reached before the read was over.
+ * 3. Waits cannot be circular: the bound was reached before the read was over. Where several granules are held together
+ *    that is when their writes begin, so reads wait for `begun`; other writes wait until they are done (`version`).
  *
  * What is not certain: values and write order are those of the recording, but a read may be linked to another write than
  * it saw, with the same value (AggrePlay, figure 3), so order with other locations may be lost; and reads within a bracket
@@ -39,7 +40,7 @@ struct state {
 	uint32_t unused;
 	uint64_t version;
 	struct wrote *ring; /* replay: of version n, at n % RING */
-	uint64_t unused2;
+	uint64_t begun;	    /* replay: the version whose write has begun */
 };
 
 struct guess {
@@ -182,19 +183,19 @@ static bool record_access(struct order_thread *t, struct access *a)
 /* ---- replay ------------------------------------------------------------------------------------------------------ */
 
 struct wanted {
-	const struct state *state;
+	const uint64_t *is;
 	uint64_t version;
 };
 
 static bool has_version(const void *arg)
 {
 	const struct wanted *w = arg;
-	return __atomic_load_n(&w->state->version, __ATOMIC_ACQUIRE) >= w->version;
+	return __atomic_load_n(w->is, __ATOMIC_ACQUIRE) >= w->version;
 }
 
-static void wait_for(struct order_thread *t, struct state *s, uint64_t version)
+static void wait_for(struct order_thread *t, const uint64_t *is, uint64_t version)
 {
-	order_wait(t, has_version, &(struct wanted){ s, version },
+	order_wait(t, has_version, &(struct wanted){ is, version },
 		   "the write that bounds its read, or precedes its own");
 }
 
@@ -216,8 +217,7 @@ static bool take_head(struct order_thread *t, unsigned granule, uint64_t *head)
    longer remembered. Later writes may take places while we look: then the read may be linked to none. */
 static uint64_t link_read(const struct state *s, uint64_t addr, uint32_t size, uint64_t value, uint64_t bound)
 {
-	uint64_t newest = __atomic_load_n(&s->version, __ATOMIC_ACQUIRE),
-		 oldest = newest >= RING ? newest - RING + 1 : 1;
+	uint64_t newest = __atomic_load_n(&s->begun, __ATOMIC_ACQUIRE), oldest = newest >= RING ? newest - RING + 1 : 1;
 	const struct wrote *ring = __atomic_load_n(&s->ring, __ATOMIC_ACQUIRE);
 
 	for (uint64_t n = bound; ring && n >= oldest; n--) {
@@ -235,7 +235,7 @@ static void replay_value(struct order_thread *t, struct access *a, unsigned gran
 
 	a->old[granule] = order_number(t);
 	order_taken(t);
-	wait_for(t, state_of(a, granule), bound);
+	wait_for(t, &state_of(a, granule)->begun, bound);
 	if (link_read(state_of(a, granule), addr, size_of(a), a->old[granule], bound) == ORDER_NEVER)
 		own->unlinked++;
 	else
@@ -260,30 +260,36 @@ static bool replay_read(struct order_thread *t, struct access *a)
 	return true;
 }
 
+static void remember(struct state *s, const struct access *a, unsigned granule)
+{
+	if (!s->ring)
+		__atomic_store_n(&s->ring, (struct wrote *)pool_take(&pool, RING * sizeof *s->ring), __ATOMIC_RELEASE);
+	struct wrote *w = &s->ring[(s->version + 1) % RING];
+	*w = (struct wrote){ a->addr + granule * GRANULE + 1, size_of(a), cut(a->value[granule], size_of(a)) };
+	if (a->kind & ACCESS_READS)
+		w->addr = 0; /* the value is not known before */
+}
+
 static void replay_before(struct order_thread *t, struct access *a)
 {
 	struct own *own = t->own;
 	bool write = access_writes(a);
 
 	for (unsigned i = 0; i < a->granules; i++) {
+		struct state *s = state_of(a, i);
 		uint64_t addr = a->addr + i * GRANULE, version = known_version(own->known, addr) + write, head;
 		if (take_head(t, i, &head)) {
 			version += head >> 3;
 			order_taken(t);
 		}
-		wait_for(t, state_of(a, i), version - write);
+		wait_for(t, &s->version, version - write);
 		known_set(own->known, addr, version);
+		if (!write)
+			continue;
+		remember(s, a, i);
+		/* only the thread whose turn it is writes it; release: the ring comes first */
+		__atomic_store_n(&s->begun, version, __ATOMIC_RELEASE);
 	}
-}
-
-static void remember(struct state *s, const struct access *a, unsigned granule)
-{
-	if (!s->ring)
-		__atomic_store_n(&s->ring, (struct wrote *)pool_take(&pool, RING * sizeof *s->ring), __ATOMIC_RELEASE);
-	s->ring[(s->version + 1) % RING] = a->kind & ACCESS_READS ?
-						   (struct wrote){ 0 } :
-						   (struct wrote){ a->addr + granule * GRANULE + 1, size_of(a),
-								   cut(a->value[granule], size_of(a)) };
 }
 
 static void replay_after(struct order_thread *t, struct access *a, bool done)
@@ -292,9 +298,7 @@ static void replay_after(struct order_thread *t, struct access *a, bool done)
 	for (unsigned i = 0; i < a->granules && access_writes(a); i++) {
 		struct state *s = state_of(a, i);
 		learn_write(t->own, a, i);
-		remember(s, a, i);
-		/* only the thread whose turn it is writes it; release: the data and the ring come first */
-		__atomic_store_n(&s->version, s->version + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->version, s->version + 1, __ATOMIC_RELEASE); /* the data comes first */
 	}
 }
 

@@ -40,7 +40,7 @@ static bool is_known(struct thread *t, uint64_t stamp)
 
 void op_edge(struct thread *t, uint64_t stamp)
 {
-	if (unlikely(order_used) && !replaying)
+	if (unlikely(order_hooked || order_syncs()) && !replaying)
 		order_op_follows(t, stamp);
 	if (replaying || STAMP_CLOCK(stamp) <= fork_base || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
 		return;
@@ -215,7 +215,7 @@ uint64_t op_begin(struct thread *t)
 		replay_begin(t);
 	else if (unlikely(t->front->chaos))
 		chaos_perturb(t);
-	if (unlikely(order_used) && !replaying)
+	if (unlikely(order_hooked || order_syncs()) && !replaying)
 		order_op_begins(t);
 	return t->front->clock + 1;
 }

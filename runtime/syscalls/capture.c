@@ -223,10 +223,11 @@ void call_inputs(struct call *c)
 		if (!p)
 			continue;
 		if (io->rule == IN_STRING) {
-			long n = user_strlen((char *)p, PATH_ROOM);
+			const char *text = (const char *)c->real[io->arg];
+			long n = user_strlen(text, PATH_ROOM);
 			if (n >= 0)
-				call_block(c, BLOCK_STRING, io->arg, p, (uint32_t)n, (void *)p);
-		} else if (io->rule <= IN_MSG && hash_input(io, c->args, &hash, &len)) {
+				call_block(c, BLOCK_STRING, io->arg, p, (uint32_t)n, text);
+		} else if (io->rule <= IN_MSG && hash_input(io, c->real, &hash, &len)) {
 			call_block(c, BLOCK_HASH, io->arg, p, (uint32_t)len, &hash);
 		}
 	}
@@ -328,7 +329,7 @@ static long give(struct call *c, unsigned arg, uint64_t user, const uint8_t *fro
 		}
 		call_block(c, BLOCK_OUT, arg, to, (uint32_t)piece, p);
 		/* from the entry, where the bytes are now: call_block may have moved them */
-		r |= user_copy((void *)to, c->at - ALIGN_UP(piece, 8), piece);
+		r |= order_give(c->t, to, c->at - ALIGN_UP(piece, 8), piece);
 		p += piece;
 		to += piece;
 		left -= piece;
@@ -544,6 +545,7 @@ static void record(struct call *c)
 	if (unlikely(fault))
 		c->result = -EFAULT;
 	commit_entry(c, 0);
+	order_given(c->t);
 	if (unlikely(uses_scratch))
 		scratch_done(c->t);
 }
@@ -562,7 +564,7 @@ static void compare_arguments(struct call *c, const struct entry *e)
 
 static void compare_input(struct call *c, const struct entry *e, const struct block *b)
 {
-	const void *now = (void *)b->addr;
+	const void *now = (void *)c->real[b->arg];
 	if (b->kind == BLOCK_STRING) {
 		if (user_strlen(now, b->len + 1) != (long)b->len || memcmp(now, block_data(b), b->len))
 			diverged_call(c, e, "the text passed differs");
@@ -570,7 +572,7 @@ static void compare_input(struct call *c, const struct entry *e, const struct bl
 	}
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
 		uint64_t hash, len;
-		if (c->io[i].arg != b->arg || !hash_input(&c->io[i], c->args, &hash, &len))
+		if (c->io[i].arg != b->arg || !hash_input(&c->io[i], c->real, &hash, &len))
 			continue;
 		if (len != b->len || memcmp(&hash, block_data(b), 8))
 			diverged_call(c, e, "the data passed differs");
@@ -583,9 +585,9 @@ static void show(struct call *c, const struct entry *e, const struct block *b)
 	uint64_t n = (uint64_t)e->result;
 	const struct sys_io *io = c->io;
 	struct message m;
-	const struct iovec *iov = (void *)c->args[1];
+	const struct iovec *iov = (void *)c->real[1];
 	if (io->rule == IN_BYTES) {
-		replay_show(b->addr, b->arg, (void *)c->args[1], n);
+		replay_show(b->addr, b->arg, (void *)c->real[1], n);
 		return;
 	}
 	if (io->rule == IN_MSG && !user_copy(&m, (void *)c->args[1], sizeof m))
@@ -609,10 +611,12 @@ static void apply(struct call *c, const struct entry *e)
 		case BLOCK_OUT:
 			if (is_ours(b->addr, b->len))
 				cannot("the trace wants to write over Heddle itself: it is damaged");
-			if (user_copy((void *)b->addr, block_data(b), b->len))
+			if (c->as_access ? order_give(c->t, b->addr, block_data(b), b->len) :
+					   user_copy((void *)b->addr, block_data(b), b->len))
 				/* at record time the same copy failed: the result says EFAULT */
 				if (e->result != -EFAULT)
 					diverged_call(c, e, "the memory for its result is gone");
+			order_given(c->t);
 			break;
 		case BLOCK_STRING:
 		case BLOCK_HASH: compare_input(c, e, b); break;
@@ -665,10 +669,16 @@ void call_replay(struct call *c)
 
 void call_run(struct call *c)
 {
+	if (unlikely(c->t->hooked)) {
+		order_take_inputs(c);
+		if (replaying)
+			signals_deliver(c->t, true); /* one that came after they were taken */
+	}
 	if (!replaying) {
 		record(c);
 		return;
 	}
+	c->as_access = true; /* as record() does it */
 	struct mask_copy mask;
 	if (c->row->flags & SYS_MASK)
 		take_mask(c, &mask); /* a handler that begins after the call starts from it */

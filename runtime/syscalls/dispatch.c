@@ -73,12 +73,13 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
 	c.restart = false;
 	c.leave_later = false;
+	c.as_access = c.inputs_taken = false;
 	run(&c);
 	while (unlikely(c.restart)) {
 		/* The kernel would run the handler and then the call again: so do we. If no handler begins
 		   (the signal is ignored by now), the call simply goes on. */
 		signals_deliver(t, true);
-		memcpy(c.real, c.args, sizeof c.real);
+		memcpy(c.real, c.inputs_taken ? c.inputs : c.args, sizeof c.real);
 		c.restart = false;
 		run(&c);
 	}
@@ -92,7 +93,7 @@ void dispatch(struct thread *t)
 	bool ordered = order_syncs() && nr != __NR_futex; /* which is not logged, and perhaps not called again */
 	if (unlikely(ordered))
 		order_released(t);
-	long result = likely(!replaying) ? record_quick(t, nr) : RECORD_SLOWLY;
+	long result = likely(!replaying && !t->hooked) ? record_quick(t, nr) : RECORD_SLOWLY;
 	if (unlikely(result == RECORD_SLOWLY || result == GATE_HELD))
 		result = run_generally(t, nr);
 	if (unlikely(ordered))

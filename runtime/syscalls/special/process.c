@@ -73,7 +73,8 @@ static void become_child(struct call *c, uint32_t image)
 static void follow_all(struct thread *t)
 {
 	for (uint32_t slot = 0; !one_thread && slot < thread_highest(); slot++) {
-		uint64_t clock = __atomic_load_n(&thread_of(slot)->front->clock, __ATOMIC_ACQUIRE);
+		const struct front *front = __atomic_load_n(&thread_of(slot)->front, __ATOMIC_ACQUIRE);
+		uint64_t clock = front ? __atomic_load_n(&front->clock, __ATOMIC_ACQUIRE) : 0;
 		if (clock && thread_of(slot)->state != THREAD_NONE)
 			op_edge(t, STAMP(slot, clock));
 	}

@@ -1,0 +1,28 @@
+/*
+ * Which objects may an address point to? By unification: whatever one pointer may point to is one class. Objects are
+ * global variables, local variables and places of allocation; their members are not told apart.
+ *
+ * Everything that code outside may get at is in one class, the unknown.
+ */
+#ifndef COMPILER_POINTS_TO_H
+#define COMPILER_POINTS_TO_H
+#include "compiler/internal.h"
+
+struct object_facts {
+	bool unknown;	 /* may be accessed by code that is not seen */
+	bool shared;	 /* can be reached from global variables or from what a thread is started with */
+	bool by_threads; /* the rest is filled in by escape.c */
+	bool written_late;
+	uint64_t guards;
+};
+
+/* All mutexes are the guards of a class at first. */
+void points_to_solve(struct module *m, LLVMValueRef main_function, uint64_t all_guards);
+struct object_facts *points_to_class(LLVMValueRef addr);
+void points_to_end(void);
+
+/* What is called, through aliases. */
+LLVMValueRef points_to_callee(LLVMValueRef call);
+/* Of a function that is not seen: may it create a thread or call the program back? */
+bool points_to_may_create(LLVMValueRef call);
+#endif

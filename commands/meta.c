@@ -39,9 +39,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "meta.h"
+#include "commands/sites.h"
 #include "runtime/order/order.h"
 
-#define LEVEL	 "locks and system calls only"
 #define META_MAX (64u << 20) /* arguments and environment are far smaller: 6 MiB on Linux */
 
 extern char **environ;
@@ -229,9 +229,10 @@ static int write_meta(struct meta *meta, bool first, struct trace_problem *probl
 void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct tree *tree)
 {
 	const struct control *control = tree->control;
-	char cwd[PATH_ROOM];
+	char cwd[PATH_ROOM], level[2048];
 	struct trace_problem problem;
 
+	sites_level(program, level, sizeof level);
 	memset(meta, 0, sizeof *meta);
 	snprintf(meta->dir, sizeof meta->dir, "%s", dir);
 	if (!getcwd(cwd, sizeof cwd))
@@ -242,7 +243,7 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 			       text_to_json(cwd, strlen(cwd)), "rlimits", limits(tree), "settings", "patch",
 			       (int)control->patch, "checksum", (int)control->checksum, "verify", (int)control->verify,
 			       "order", control->order, "order version", (int)order_find(control->order)->version,
-			       "level", LEVEL, "started", time_now(), "finished", 0);
+			       "level", level, "started", time_now(), "finished", 0);
 	if (!meta->json)
 		abort();
 	meta->status = STATUS_UNKNOWN;

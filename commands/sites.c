@@ -144,6 +144,75 @@ bool sites_read_note(const char *path, struct sites_note *note)
 	return note->objects;
 }
 
+/* ---- the level -------------------------------------------------------------------------------------------------- */
+
+/* libc's own: what they read and write for the program is hooked at the call. */
+static bool is_libc(const char *library)
+{
+	static const char *const names[] = { "libc.",	    "libm.",	 "libdl.",  "librt.",
+					     "libpthread.", "libgcc_s.", "ld-linux" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strncmp(library, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static void add_name(char *text, size_t room, const char *name)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, room - n, "%s%s", n ? ", " : "", name);
+}
+
+/* Libraries that were there when the program was linked. Whether one was built by heddle-cc is told by its own note,
+   but where it will be found is ld.so's affair: they are named. */
+static void add_libraries(const struct binary *b, char *text, size_t room)
+{
+	GElf_Shdr shdr;
+	GElf_Dyn d;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(b->elf, scn));) {
+		Elf_Data *data = gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_DYNAMIC ? elf_getdata(scn, NULL) :
+											   NULL;
+		for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
+			const char *name = d.d_tag == DT_NEEDED ? elf_strptr(b->elf, shdr.sh_link, d.d_un.d_val) : NULL;
+			if (name && !is_libc(name))
+				add_name(text, room, name);
+		}
+	}
+}
+
+static bool is_elf(const char *path)
+{
+	char magic[SELFMAG] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool yes = fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic && !memcmp(magic, ELFMAG, SELFMAG);
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+void sites_level(const char *path, char *text, size_t room)
+{
+	struct sites_note note = { 0 };
+	struct binary b;
+	char except[1024] = "";
+
+	if (!is_elf(path) || !sites_read_note(path, &note) || !strcmp(note.select, "none")) {
+		snprintf(text, room, "locks and system calls only");
+		return;
+	}
+	open_binary(&b, path);
+	for (char *next = note.foreign, *one; next && (one = strsep(&next, ":"));)
+		if (*one)
+			add_name(except, sizeof except, one);
+	add_libraries(&b, except, sizeof except);
+	close_binary(&b);
+	snprintf(text, room, *except ? "race-complete except inside %s" : "race-complete", except);
+}
+
 /* ---- the table ----------------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {

@@ -15,6 +15,8 @@ struct sites_note {
 
 /* False: not built by heddle-cc. Dies if the file is none that could be. */
 bool sites_read_note(const char *path, struct sites_note *note);
+/* How exact a recording of this program can be, in words: locks only, or also its races, and inside what not. */
+void sites_level(const char *path, char *text, size_t room);
 /* heddle dump --sites: one line a site. */
 int sites_dump(const char *path, bool why, bool json);
 #endif

@@ -73,7 +73,7 @@ PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=i
 LLVM         := 19
 PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c,$(wildcard compiler/*.c)) compiler/plugin.cpp
 PASS_INCLUDE  = -isystem $(shell llvm-config-$(LLVM) --includedir)
-PASS_MADE    := $(BUILD)/made/compiler/libc_table.h
+PASS_MADE    := $(addprefix $(BUILD)/made/compiler/libc_,table.h names.h)
 PASS_FLAGS    = $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden $(PASS_INCLUDE)
 PASS_CXXFLAGS = -std=c++17 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti \
 		$(PASS_INCLUDE)
@@ -168,10 +168,11 @@ $(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
 	$(Q)$(CC) $(TOOL_FLAGS) -c -o $@ $<
 
 # What libc's functions access through pointers, from the same list.
-$(PASS_MADE): compiler/libc_table.py interpose/libc/functions.list
+$(firstword $(PASS_MADE)): compiler/libc_table.py interpose/libc/functions.list
 	@mkdir -p $(@D)
 	$(call says,MAKE  $@)
-	$(Q)python3 $^ $@
+	$(Q)python3 $^ $(PASS_MADE)
+$(lastword $(PASS_MADE)): $(firstword $(PASS_MADE))
 
 $(BUILD)/obj/pass/%.c.o: %.c $(PASS_MADE) Makefile | setup-build
 	@mkdir -p $(@D)

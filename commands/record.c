@@ -16,7 +16,7 @@
 #include "meta.h"
 #include "runtime/order/order.h"
 
-#define ORDER_DEFAULT "leap"
+#define ORDER_DEFAULT "region"
 
 static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
 			   "\n"
@@ -288,7 +288,12 @@ static bool choose_order(struct record *r)
 			       order_schemes[i]->guarantee);
 		return false;
 	}
-	if (!order_find(r->order))
+	const struct order_scheme *scheme = order_find(r->order);
+	if (scheme && scheme->solve)
+		usage("a recording by '%s' could not be replayed: its schedule must be computed first, which only "
+		      "`heddle order` does so far; light:ww needs no schedule",
+		      r->order);
+	if (!scheme)
 		usage("there is no order '%s'; `heddle record --order=help` lists them", r->order);
 	return true;
 }

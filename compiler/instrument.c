@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <llvm-c/DebugInfo.h>
 #include "compiler/internal.h"
 
 struct settings settings;
@@ -329,21 +330,54 @@ static void walk_loops(struct module *m, LLVMValueRef function, size_t first, si
 	free(h.blocks);
 }
 
+/* An argument by value is read where the call is (x86-64): the read becomes a copy of its own, which is hooked. */
+static void copy_argument(struct module *m, LLVMValueRef function, LLVMValueRef call, unsigned n, LLVMTypeRef type)
+{
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(m->context);
+
+	LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+	LLVMValueRef own = LLVMBuildAlloca(builder, type, "");
+	LLVMSetAlignment(own, 16);
+	LLVMPositionBuilderBefore(builder, call);
+	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(call));
+	LLVMBuildMemCpy(builder, own, 16, LLVMGetOperand(call, n), 1, LLVMSizeOf(type));
+	LLVMSetOperand(call, n, own);
+	if (LLVMIsACallInst(call))
+		LLVMSetTailCall(call, false); /* it reads a local variable now */
+	LLVMDisposeBuilder(builder);
+}
+
+static void copy_arguments(struct module *m, LLVMValueRef function, LLVMValueRef call)
+{
+	unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+
+	if (LLVMIsACallInst(call) && LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail)
+		return;
+	for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
+		LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, n + 1, byval);
+		if (attribute && !select_private(LLVMGetOperand(call, n)))
+			copy_argument(m, function, call, n, LLVMGetTypeAttributeValue(attribute));
+	}
+}
+
 /* What no operation of the runtime does (sums of floating-point numbers) becomes a loop around cmpxchg, as it would later
    in any case; the load and the cmpxchg are then hooked. */
-static void expand(LLVMValueRef function)
+static void expand(struct module *m, LLVMValueRef function)
 {
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
-		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+			if (LLVMIsACallInst(i) || LLVMIsAInvokeInst(i))
+				copy_arguments(m, function, i);
 			if (LLVMIsAAtomicRMWInst(i) && rmw_number(i) < 0 && !select_private(LLVMGetOperand(i, 0))) {
 				plugin_expand_rmw(i);
 				break; /* the rest of the block is a block of its own now, and comes later */
 			}
+		}
 }
 
 static void walk_function(struct module *m, LLVMValueRef function)
 {
-	expand(function);
+	expand(m, function);
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
 		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
 			walk_instruction(m, i);

@@ -103,9 +103,10 @@ struct thread {
 	bool hooked;		       /* it has made a hooked access */
 	uint8_t *inputs;	       /* copies of what a call of this thread reads: see kernel.c */
 	uint64_t inputs_room;
-	struct given *given;		   /* see kernel.c */
-	bool order_begun, order_released;  /* released: between the two events of an op or a call */
-	bool (*waits_ready)(const void *); /* replay: in order_wait() */
+	struct given *given;				/* see kernel.c */
+	bool holds;					/* between enter and leave of a scheme with claims */
+	bool order_begun, order_released, order_paused; /* the last two: inside an op or a call */
+	bool (*waits_ready)(const void *);		/* replay: in order_wait() */
 	const void *waits_arg;
 	const char *waits_why;
 	struct op_events op_events[OP_EVENTS];

@@ -228,7 +228,7 @@ void signals_update_held(struct thread *t)
 {
 	__atomic_store_n(&t->held, t->held_count && deliverable(t) >= 0, __ATOMIC_RELAXED);
 	/* the quick paths of libheddle.so do not look for held signals */
-	t->front->quick = !replaying && !control->chaos && !t->held && !order_syncs();
+	t->front->quick = !replaying && !control->chaos && !t->held && !order_sees_ops(t);
 	order_set_until(t);
 }
 
@@ -286,7 +286,7 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 		t->mask |= SIGNAL_BIT(sig);
 	t->mask &= ~NEVER;
 	t->waiting = false;
-	t->order_released = false;
+	t->order_released = t->order_paused = false;
 	if (a->flags & SA_RESETHAND) {
 		t->process->actions[sig].handler = 0;
 		t->process->actions[sig].flags &= ~(uint64_t)SA_SIGINFO;
@@ -304,6 +304,8 @@ static uint64_t restorer_of(const struct kernel_action *a)
 static _Noreturn void begin_handler(struct thread *t, int sig, const void *info)
 {
 	struct kernel_action a = t->process->actions[sig];
+	if (order_syncs())
+		order_acquired(t); /* it follows what sent the signal */
 	uint64_t saved = enter_masks(t, sig, &a);
 	struct handler_frame f;
 	if (!frame_build(&f, frame_stack(t, &a, t->regs.sp), &t->regs, info, saved, &t->alt, 0, restorer_of(&a)))
@@ -378,8 +380,8 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	if ((e->flags ^ flags) & SIGNAL_AT_HOOK ||
 	    (flags & SIGNAL_AT_HOOK && (args[3] != t->hook_place || args[4] != t->self->polls)))
 		return; /* at a hook further on, or after the hooks */
-	if (before && !(flags & SIGNAL_AT_HOOK) && args[3] > t->self->events + (order_syncs() ? 2 : 0))
-		return; /* the call that it interrupted had read its inputs: call_run() asks again */
+	if (!(flags & SIGNAL_AT_HOOK) && !(e->flags & SIGNAL_INEXACT) && args[3] != t->self->events)
+		return; /* further on in the op or call that it interrupted: it is asked again there */
 	if (e->flags & SIGNAL_INEXACT) {
 		if (!before) {
 			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */
@@ -389,8 +391,6 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	} else if (before != !!(e->flags & SIGNAL_BEFORE)) {
 		return;
 	}
-	if (order_syncs() && before && args[3] == t->self->events + 2)
-		order_released(t); /* it interrupted an op or a call in its middle */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
 	int sig = e->nr;

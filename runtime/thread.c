@@ -152,6 +152,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
 	memset(t->known, 0, sizeof t->known);
 	memset(t->known_events, 0, sizeof t->known_events);
+	t->hooked = false;
 	REGS_RESULT(&t->regs) = 0;
 	t->regs.pc += SYSCALL_SIZE;
 	if (c->args[1]) {
@@ -192,7 +193,7 @@ _Noreturn void thread_child(struct thread *t)
 	}
 	signals_thread_start(t);
 	if (order_syncs())
-		order_thread_begins(t);
+		order_created(t);
 	resume_program(t);
 }
 
@@ -236,6 +237,14 @@ static void replay_clone(struct call *c)
 	}
 	uint32_t slot = child ? (uint32_t)child->addr : 0;
 	c->t->reserved = 0;
+	if (child)
+		wait_for_slot(slot);
+	if (e && order_syncs()) { /* before it waits for other calls, as then */
+		struct thread *t = child ? thread_prepare(slot) : 0;
+		if (t && !t->log.data)
+			log_open(t, image_number);
+		order_create(c->t, t);
+	}
 	/* among the calls that had begun when this one was over may be the new thread's own */
 	c->leave_later = true;
 	call_replay(c);
@@ -244,9 +253,6 @@ static void replay_clone(struct call *c)
 			ticket_leave(c->t, c->now);
 		return;
 	}
-	wait_for_slot(slot);
-	if (order_syncs())
-		order_create(c->t, thread_prepare(slot));
 	struct thread *t = new_thread(c, slot);
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
 	uint64_t args[6];

@@ -107,9 +107,13 @@ static void check_verify(struct thread *t)
 	const struct entry *e = log_peek(t);
 	if (!e)
 		return; /* the recording ended before */
-	if (e->kind != ENTRY_VERIFY || (uint64_t)e->result != t->verify ||
-	    *(const uint64_t *)(e + 1) != t->self->events)
-		diverged(t, e, "the values read at the last hooks are others");
+	uint64_t events = e->kind == ENTRY_VERIFY ? *(const uint64_t *)(e + 1) : 0;
+	if (e->kind != ENTRY_VERIFY || (uint64_t)e->result != t->verify || events / 2 != t->self->events / 2) {
+		TEXT(now, 160);
+		text_add(&now, "the values read up to access %u have hash %x (recorded: up to access %u)",
+			 t->self->events / 2, t->verify, events / 2);
+		diverged(t, e, TEXT_OF(now));
+	}
 	log_take(t);
 }
 
@@ -252,6 +256,8 @@ static bool wide(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, 
 
 bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool writes)
 {
+	if (!n)
+		return true; /* no event either: see order.h */
 	if (replaying && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t);
 	t->self->events |= 1;
@@ -412,6 +418,12 @@ static void keep(struct thread *t, struct access *a)
 /* a: bytes, b: kind */
 HOOK(enter)
 {
+	if (ops->hold && a) {
+		t->order.event = t->self->events / 2;
+		t->holds = true;
+		ops->hold(&t->order, addr, a, (uint8_t)b);
+		return (struct hook_result){ 0, 1 };
+	}
 	if (!ops->before || !a)
 		return not_done;
 	if (!t->entered)
@@ -433,12 +445,16 @@ HOOK(enter)
 
 bool order_in_group(const struct thread *t)
 {
-	return t->entered && t->entered->parts;
+	return t->holds || (t->entered && t->entered->parts);
 }
 
 static void leave(struct thread *t)
 {
 	struct held_range *h = t->entered;
+	if (t->holds) {
+		ops->drop(&t->order, true);
+		t->holds = false;
+	}
 	if (!h || !h->parts)
 		return;
 	for (uint32_t i = 0; i < h->count; i++) {
@@ -504,7 +520,11 @@ struct hook_result hook_run(struct thread *t)
 		t->self->events |= 1;
 	if (!ops)
 		return not_done;
-	t->hooked = order_hooked = true;
+	if (unlikely(!t->hooked)) {
+		t->hooked = order_hooked = true;
+		signals_update_held(t); /* its ops take no short cut from here on */
+		t->front->free = 0;
+	}
 	if (unlikely(!t->order_begun))
 		order_thread_begins(t);
 	return bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),
@@ -531,6 +551,11 @@ void order_thread_begins(struct thread *t)
 	t->order.event = t->self->events / 2;
 	if (ops->begin)
 		ops->begin(&t->order);
+	if (control->verify) {
+		/* every value must come by here */
+		t->self->claims = claims_none;
+		t->self->shift = 63;
+	}
 }
 
 void order_thread_ends(struct thread *t)
@@ -547,12 +572,15 @@ void order_thread_ends(struct thread *t)
 /* Replay: it will do no more; nobody may wait for it. */
 void order_parks(struct thread *t)
 {
-	if (ops && t->order_begun && ops->end)
+	if (ops && (t->order_begun || (order_syncs() && t->order.own)) && ops->end)
 		ops->end(&t->order);
 }
 
 void order_forked(struct thread *t)
 {
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot) != t)
+			thread_of(slot)->order_begun = false;
 	if (ops && ops->forked)
 		ops->forked(&t->order);
 }

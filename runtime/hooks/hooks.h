@@ -72,10 +72,16 @@ bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool 
 
 void order_sync_start(const struct order_ops *ops);
 bool order_syncs(void);
-/* Only if order_syncs(): an op or a call begins; is over; a thread is about to be created. */
+/* Does the scheme want to know of this thread's ops and calls? Then they take no short cut. */
+bool order_sees_ops(const struct thread *t);
+/* Around an op or a call, if so. At replay a handler may begin after the first. */
+void order_before_wait(struct thread *t);
+void order_after_wait(struct thread *t);
+/* Only if order_syncs(): the same, for the scheme's own order; a thread is about to be created. */
 void order_released(struct thread *t);
 void order_acquired(struct thread *t);
-void order_create(struct thread *t, struct thread *child);
+void order_create(struct thread *t, struct thread *child); /* replay: after log_open(child); child 0: it failed */
+void order_created(struct thread *t);			   /* on the new thread */
 
 /* ---- services.c: what schemes may call, and what the sync layer tells ----------------------------------------- */
 

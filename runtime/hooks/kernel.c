@@ -54,6 +54,9 @@ long order_give(struct thread *t, uint64_t to, const void *from, uint64_t n)
 void order_given(struct thread *t)
 {
 	struct given *g = t->given;
+	/* the first piece of this call */
+	if (unlikely(order_syncs()) && g && g->count && t->order_released)
+		order_acquired(t);
 	for (uint32_t i = 0; g && i < g->count; i++)
 		order_access(t, g->pieces[i].to, (void *)(uint64_t)g->pieces[i].from, g->pieces[i].n, true);
 	if (g)

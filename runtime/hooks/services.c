@@ -216,7 +216,7 @@ static bool learn(struct thread *t, uint32_t slot, uint64_t event)
 bool order_known(struct order_thread *o, uint32_t slot, uint64_t event)
 {
 	/* events below fork_base are of the parent's threads: they are in this process's memory */
-	return slot == o->slot || event <= fork_base || learn(thread_of(o->slot), slot, event);
+	return slot == o->slot || event < fork_base || learn(thread_of(o->slot), slot, event + 1);
 }
 
 /*
@@ -226,8 +226,7 @@ bool order_known(struct order_thread *o, uint32_t slot, uint64_t event)
  */
 void order_op_begins(struct thread *t)
 {
-	if (unlikely(order_syncs()))
-		order_released(t);
+	order_before_wait(t);
 	uint64_t op = t->front->clock + 1;
 	struct op_events *e = &t->op_events[op % OP_EVENTS];
 	__atomic_store_n(&e->op, 0, __ATOMIC_RELAXED);

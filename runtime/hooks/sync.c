@@ -8,16 +8,47 @@
  *
  * Inside a group (hooks.c) of a libc function that allocates, an op is no event: the common edges must do.
  *
+ * What a call writes is written between the two, after what the call waited for: another `acquire` comes before it. So
+ * does one before a handler, which at replay waits for what had begun when it was called, and one when a thread begins.
+ *
  * A signal that interrupts an op or a call in its middle leaves a release without an acquire; replay sees by the count in
- * the signal's entry that there was one: replay_deliver().
+ * the signal's entry that there was one, and begins the handler only then: it asks before and after.
+ *
+ * A scheme with regions ends them there (pause), in threads that make hooked accesses.
  */
 #include "runtime/runtime.h"
 
 static const struct order_ops *ops;
+static void (*pauses)(struct order_thread *);
 
 void order_sync_start(const struct order_ops *o)
 {
 	ops = o && o->acquire ? o : 0;
+	pauses = o ? o->pause : 0;
+}
+
+bool order_sees_ops(const struct thread *t)
+{
+	return ops || (t->hooked && pauses);
+}
+
+void order_before_wait(struct thread *t)
+{
+	/* once, also if an op that a signal interrupted for nothing is begun again */
+	if (pauses && t->hooked && !t->order_paused && !order_in_group(t)) {
+		t->order.event = t->self->events / 2;
+		pauses(&t->order);
+		t->order_paused = true;
+	}
+	if (ops)
+		order_released(t);
+}
+
+void order_after_wait(struct thread *t)
+{
+	t->order_paused = false;
+	if (ops)
+		order_acquired(t);
 }
 
 bool order_syncs(void)
@@ -49,10 +80,26 @@ void order_acquired(struct thread *t)
 
 void order_create(struct thread *t, struct thread *child)
 {
-	order_own(child);
+	if (child)
+		order_own(child);
 	if (!ops->create)
 		return;
+	if (!child) { /* replay: the creation failed, but was begun */
+		event(t, ops->acquire);
+		return;
+	}
 	t->order.event = t->self->events / 2;
 	ops->create(&t->order, &child->order);
 	__atomic_store_n(&t->self->events, t->self->events + 2, __ATOMIC_RELEASE);
+	/* The child exists only after its creator has waited for other calls. Who waits for it must know how far it is
+	   by its log, before it has run. */
+	if (replaying)
+		order_thread_begins(child);
+}
+
+void order_created(struct thread *t)
+{
+	if (!replaying || !ops->create)
+		order_thread_begins(t);
+	order_acquired(t); /* it follows its creator's call */
 }

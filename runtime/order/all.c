@@ -3,12 +3,14 @@
  */
 #include "order.h"
 
-extern const struct order_scheme order_global, order_global_2clocks, order_lamport, order_crew, order_leap;
+extern const struct order_scheme order_region, order_global, order_global_2clocks, order_lamport, order_crew,
+	order_leap;
 extern const struct order_scheme order_stride, order_light, order_light_ww, order_aggreplay, order_aggreplay_published,
 	order_tplay, order_tplay_published;
 
 /* clang-format off */
 const struct order_scheme *const order_schemes[] = {
+	&order_region,
 	&order_global,
 	&order_global_2clocks,
 	&order_lamport,

@@ -12,7 +12,9 @@
  *    "reached >= c" says: whatever it does at times below c is done. An event of time c waits (acquire) until that is
  *    so for every other thread. Those at time c do not conflict with it, by 1. Accesses that are held together count
  *    as done at the time of the last, so each may be reached while those before are still held.
- * 3. The time of the next event is read from the log in advance. A thread that waits elsewhere (for a lock, in a system
+ * 3. The number of the next event is read from the log in advance (`ahead`), and counts from the time of the last one
+ *    that has begun: not every number need be an event of ours, and the next one may be of the slot's next thread, whose
+ *    time begins with that of its parent. A thread that waits elsewhere (for a lock, in a system
  *    call) therefore holds nobody back who came before it: the op is an event too, with a time after that of the op
  *    which it waits for, through their object. So in every chain of waits times fall, and no chain is a circle. Ops
  *    themselves do not wait here; they are ordered in any case.
@@ -29,9 +31,9 @@ struct state {
 };
 
 struct own {
-	uint64_t time;	    /* of the last event; at replay the last one whose time is known */
-	uint64_t done;	    /* replay: of the last event that is done */
-	uint64_t known;	    /* replay: number of the first event whose time is not known */
+	uint64_t time;	    /* of the last event that has begun */
+	uint64_t known;	    /* replay: number of the first event that has not been looked up in the log */
+	uint64_t ahead;	    /* replay: what the log said for the one before, if that has not begun */
 	uint64_t passed;    /* replay: all other threads have been seen to reach this */
 	uint32_t held;	    /* replay: accesses between before and after */
 	uint64_t apart[16]; /* others read the next one all the time */
@@ -129,7 +131,12 @@ static void record_create(struct order_thread *t, struct order_thread *child)
 
 /* ---- replay --------------------------------------------------------------------------------------------- */
 
-/* Makes known, and publishes, the time of event `event`: the one under way or the next. */
+static void publish(struct own *own)
+{
+	__atomic_store_n(&own->reached, own->time + own->ahead + 1, __ATOMIC_RELEASE); /* invariant 2 */
+}
+
+/* Looks up, and publishes, the time of event `event`: the one that begins or the next. */
 static void reach(struct order_thread *t, uint64_t event)
 {
 	struct own *own = t->own;
@@ -138,14 +145,24 @@ static void reach(struct order_thread *t, uint64_t event)
 	if (own->known > event)
 		return;
 	t->event = event;
+	own->ahead = 0;
 	if (order_due(t)) {
-		own->time += order_number(t);
+		own->ahead = order_number(t);
 		order_taken(t);
 	}
 	t->event = now;
 	own->known = event + 1;
-	own->time++;
-	__atomic_store_n(&own->reached, own->time, __ATOMIC_RELEASE); /* invariant 2 */
+	publish(own);
+}
+
+/* The event under way has its time. */
+static void begin(struct order_thread *t)
+{
+	struct own *own = t->own;
+
+	reach(t, t->event);
+	own->time += own->ahead + 1;
+	own->ahead = 0;
 }
 
 /* The earliest time that a thread other than t has reached. */
@@ -177,17 +194,14 @@ static void replay_before(struct order_thread *t, struct access *a)
 
 	(void)a;
 	own->held++;
-	reach(t, t->event);
+	begin(t);
 	if (unlikely(own->passed < own->time))
 		order_wait(t, all_have_come, t, "threads at earlier times");
 }
 
 static void finish(struct order_thread *t)
 {
-	struct own *own = t->own;
-
-	own->done = own->time;
-	reach(t, own->known);
+	reach(t, ((struct own *)t->own)->known);
 }
 
 static void replay_after(struct order_thread *t, struct access *a, bool done)
@@ -202,7 +216,7 @@ static void replay_after(struct order_thread *t, struct access *a, bool done)
 static void replay_op(struct order_thread *t, uint64_t object)
 {
 	(void)object;
-	reach(t, t->event);
+	begin(t);
 	finish(t);
 }
 
@@ -210,18 +224,22 @@ static void replay_create(struct order_thread *t, struct order_thread *child)
 {
 	struct own *own = t->own, *new = child->own;
 
-	reach(t, t->event);
-	new->time = new->done = own->time;
+	begin(t);
+	new->time = own->time;
 	new->passed = own->passed = 0; /* one's own child may be behind all that were there */
 	__atomic_store_n(&new->reached, own->time + 1,
 			 __ATOMIC_RELEASE); /* invariant 4: before own->reached moves on */
 	finish(t);
 }
 
+/* The one before in this slot may have looked the first event up, as its own next one. */
 static void replay_begin(struct order_thread *t)
 {
-	((struct own *)t->own)->known = t->event;
+	struct own *own = t->own;
+
 	reach(t, t->event);
+	if (own->known == t->event + 1)
+		publish(own);
 }
 
 static void replay_end(struct order_thread *t)
@@ -232,13 +250,12 @@ static void replay_end(struct order_thread *t)
 /* What was read in advance is of the parent's log. */
 static void replay_forked(struct order_thread *t)
 {
-	struct own *own = t->own;
-
-	own->time = own->done;
-	replay_begin(t);
-	for (uint32_t i = 0; i < order_slots(); i++)
-		if (i != t->slot && order_thread_of(i)->own)
+	for (uint32_t i = 0; i < order_slots(); i++) {
+		struct own *own = order_thread_of(i)->own;
+		own->known = own->ahead = own->held = 0;
+		if (i != t->slot)
 			replay_end(order_thread_of(i));
+	}
 }
 
 #ifdef HEDDLE_TOOL

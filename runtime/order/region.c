@@ -5,7 +5,8 @@
  * Words (besides those of compiler/hooks.h and order.h)
  *   number   of an event. A thread's `events` is twice the number of its next event, plus one inside its bracket: then
  *            that event has *begun*. Numbers grow, but not always by one: see cut.
- *   region   2^REGION_SHIFT numbers of a thread, aligned. It has begun when one of its events has.
+ *   region   2^REGION_SHIFT numbers of a thread, aligned. It has begun when one of its events has, or when a page or
+ *            word has its name: the thread has logged all that the region follows, and will cut before it logs more.
  *   cut      the thread's number moves on to the beginning of the next region.
  *   edge     (slot, region) in the log of a thread at number n: cut; wait until that region of that thread has ended
  *            (its number has come to the next one); then the access that was number n is made, under the new number.

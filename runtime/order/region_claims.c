@@ -110,7 +110,11 @@ static uint64_t region_left(uint32_t slot, bool had)
 	return region_begun(seen);
 }
 
-/* Takes the page from its owner; leaves it `left`. Returns the owner's last region with it. */
+/*
+ * Takes the page from its owner; leaves it `left`. Returns the owner's last region with it: at least the one in which it
+ * got the page, and which follows all before. (It may have closed its bracket again to wait for another page, and then
+ * that region does not seem to have begun.)
+ */
 static uint64_t revoke_owner(struct page *p, uint64_t addr, uint8_t left)
 {
 	uint32_t slot = word_slot(p->writer);
@@ -118,7 +122,8 @@ static uint64_t revoke_owner(struct page *p, uint64_t addr, uint8_t left)
 
 	if (had)
 		order_membarrier();
-	return region_left(slot, had);
+	uint64_t region = region_left(slot, had), got = word_region(p->writer);
+	return region > got ? region : got;
 }
 
 /* Takes the page from all its readers but this thread, with an edge from each. True: somebody had a claim. */
@@ -186,9 +191,11 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 		for (uint32_t slot = 0; slot < slots; slot++)
 			if (slot != t->slot)
 				region_left(slot, true);
+		order_chaos(t);
 		words_collect(t, addr & ~(PAGE_BYTES - 1));
+		order_chaos(t);
 		region_edge_name(t, p->writer);
-		/* This event follows them all; whoever comes next follows it. It makes no access, but it begins. */
+		/* This region follows them all; whoever comes next follows it, whether it has an access or not. */
 		bracket_open(own);
 		p->writer = word_name(t->slot, region_now(own));
 		p->readers = 0;
@@ -263,8 +270,8 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	if (p->state == PAGE_OWNED && is_contested(p))
 		kind |= HOOK_WRITE; /* a fine page has no reader with a claim left */
 	bool taken = get_ready(t, p, a->addr, kind);
-	bracket_open(
-		own); /* seen with the page's unlocking at the latest: who takes the page from us must count this event */
+	/* Seen with the page's unlocking at the latest: who takes the page from us must count this event. */
+	bracket_open(own);
 	order_chaos(t);
 	bool done = access_perform(a);
 	settle(t, p, a->addr, kind, taken);
@@ -287,7 +294,7 @@ enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, 
 	bool fine = p->state == PAGE_FINE;
 	if (!fine) {
 		get_ready(t, p, addr, kind);
-		bracket_open(own); /* this event begins, with or without an access: others may follow it */
+		bracket_open(own);
 		settle(t, p, addr, kind, false);
 	}
 	unlock_page(p);

@@ -177,7 +177,7 @@ static const struct entry *entry_of_op(struct thread *t, enum entry_kind kind)
 static uint64_t first_not_free(struct thread *t)
 {
 	const struct entry *e = log_peek(t);
-	uint64_t limit = order_syncs() ? 0 : t->op_limit + 1;
+	uint64_t limit = order_sees_ops(t) ? 0 : t->op_limit + 1;
 	if (!e || (e->kind != ENTRY_EDGE && e->kind != ENTRY_SYNC && e->kind != ENTRY_SIGNAL))
 		return limit;
 	if (e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_INEXACT)
@@ -197,8 +197,10 @@ static void replay_begin(struct thread *t)
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	if (t->front->clock >= t->op_limit)
 		thread_park(t); /* it had not finished this one when the recording ended */
-	if (unlikely(order_syncs()))
-		order_released(t); /* before it waits, as then */
+	if (unlikely(order_sees_ops(t))) {
+		order_before_wait(t);
+		signals_deliver(t, true);
+	}
 	for (const struct entry *e; (e = entry_of_op(t, ENTRY_EDGE));) {
 		uint64_t stamp = ((const uint64_t *)(e + 1))[1];
 		log_take(t);
@@ -240,16 +242,16 @@ void op_end(struct thread *t)
 	struct front *f = t->front;
 	f->clock++;
 	if (!replaying) {
-		if (unlikely(order_syncs()))
-			order_acquired(t);
+		if (unlikely(order_sees_ops(t)))
+			order_after_wait(t);
 		return;
 	}
 	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
 		wake_waiters(t);
 	/* After `done`: it may wait for an event of who waits for this op. */
-	if (unlikely(order_syncs()))
-		order_acquired(t);
+	if (unlikely(order_sees_ops(t)))
+		order_after_wait(t);
 }
 
 /* After an op that libheddle.so has done itself, at replay. */

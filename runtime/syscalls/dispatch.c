@@ -90,14 +90,16 @@ void dispatch(struct thread *t)
 {
 	signals_deliver(t, true);
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
-	bool ordered = order_syncs() && nr != __NR_futex; /* which is not logged, and perhaps not called again */
-	if (unlikely(ordered))
-		order_released(t);
+	bool seen = order_sees_ops(t) && nr != __NR_futex; /* which is not logged, and perhaps not called again */
+	if (unlikely(seen)) {
+		order_before_wait(t);
+		signals_deliver(t, true);
+	}
 	long result = likely(!replaying && !t->hooked) ? record_quick(t, nr) : RECORD_SLOWLY;
 	if (unlikely(result == RECORD_SLOWLY || result == GATE_HELD))
 		result = run_generally(t, nr);
-	if (unlikely(ordered))
-		order_acquired(t);
+	if (unlikely(seen))
+		order_after_wait(t);
 	REGS_RESULT(&t->regs) = (uint64_t)result;
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);

@@ -31,6 +31,8 @@ static void work(unsigned me)
 		if (b) {
 			strange[me] += b->size > 24;
 			note(&seen[me], b->words[0]);
+			b->size = 0;
+			LOOK_AGAIN();
 			free(b);
 		}
 		/* A look at a block that its owner may free at any moment. */

@@ -1,6 +1,6 @@
 /*
- * libc's functions on a text that others write: strcpy, snprintf, strlen, strcmp, memchr, strtol, qsort. What could go
- * wrong: libc is not built by heddle-cc, so what it reads and writes through pointers must be in the order as a whole.
+ * libc's functions on a text that others write: strcpy, snprintf, strlen, strcmp, memchr, strtol. What could go wrong:
+ * libc is not built by heddle-cc, so what it reads and writes through pointers must be in the order as a whole.
  */
 // run: fails
 #include "bugs.h"
@@ -9,14 +9,8 @@ enum { ROUNDS = 120, ROOM = 64 };
 static const char *const texts[] = { "one", "a little longer", "12345678901234567890",
 				     "and one that goes on for forty letters." };
 static char text[ROOM]; /* the last byte is never written: there is always an end */
-static int numbers[16];
 static uint64_t seen[TEAM_MAX];
 static unsigned unknown[TEAM_MAX];
-
-static int by_value(const void *a, const void *b)
-{
-	return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
-}
 
 static void read_text(unsigned me)
 {
@@ -40,12 +34,10 @@ static void work(unsigned me)
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint32_t pick = draw(&state);
-		switch (pick / 16 % 6) {
+		switch (pick / 16 % 4) {
 		case 0: strcpy(text, texts[pick % 3]); break;
 		case 1: snprintf(text, sizeof text - 1, "%s", texts[3]); break;
-		case 2: numbers[pick % 16] = (int)pick; break;
-		case 3: qsort(numbers, COUNT(numbers), sizeof *numbers, by_value); break;
-		case 4: note(&seen[me], (uint64_t)numbers[pick % 16] + (uint64_t)strtol(text, NULL, 10)); break;
+		case 2: note(&seen[me], (uint64_t)strtol(text, NULL, 10)); break;
 		default: read_text(me);
 		}
 		LOOK_AGAIN();

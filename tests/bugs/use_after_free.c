@@ -36,9 +36,11 @@ static struct session *open_session(unsigned n)
 	return s;
 }
 
-/* The memory of a session is given back, and the next allocation of this size gets it. */
+/* The memory of a session is cleared and given back, and an allocation of this size may get it. */
 static void close_session(struct session *s)
 {
+	s->name = NULL;
+	LOOK_AGAIN();
 	free(s);
 	uintptr_t *other = calloc(1, sizeof *s);
 	LOOK_AGAIN();

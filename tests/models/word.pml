@@ -39,6 +39,13 @@ bool waiting[THREADS]; /* replay */
 byte turns;
 row told;
 
+/* The lock's store need not be seen when the lock is taken. A store barrier after it: no later store is seen before. */
+#ifdef NO_STORE_BARRIER
+#define AFTER_LOCK 0
+#else
+#define AFTER_LOCK 1
+#endif
+
 inline take_lock(t, was, got)
 {
 	atomic {
@@ -49,10 +56,7 @@ inline take_lock(t, was, got)
 	};
 	if
 	:: got ->
-		put(t, WRITER, LOCKED, 0);
-#ifndef NO_STORE_BARRIER
-		atomic { fence(t) }
-#endif
+		put(t, WRITER, LOCKED, 0)
 	:: else
 	fi
 }
@@ -121,11 +125,11 @@ inline add_reader(t, a, b)
 {
 	if
 	:: b == 0 && a && SLOT(a) == t -> a = NAME(t) /* its own: the word's one name says all */
-	:: b == 0 && !(a && SLOT(a) == t) || b && !(b & MANY) && SLOT(b) == t -> put(t, READERS, NAME(t), 0)
+	:: b == 0 && !(a && SLOT(a) == t) || b && !(b & MANY) && SLOT(b) == t -> put(t, READERS, NAME(t), AFTER_LOCK)
 	:: else ->
 		if
-		:: b & MANY -> put(t, READERS, b | 1 << t, 0)
-		:: else -> put(t, READERS, MANY | 1 << SLOT(b) | 1 << t, 0)
+		:: b & MANY -> put(t, READERS, b | 1 << t, AFTER_LOCK)
+		:: else -> put(t, READERS, MANY | 1 << SLOT(b) | 1 << t, AFTER_LOCK)
 		fi
 	fi
 }
@@ -218,8 +222,8 @@ inline write_word(t)
 				writer_edge(t, a);
 				reader_edges(t, b);
 				again_open(t);
-				put(t, DATUM, events / 2, 0);
-				put(t, READERS, 0, 0);
+				put(t, DATUM, events / 2, AFTER_LOCK);
+				put(t, READERS, 0, AFTER_LOCK);
 				give_back(t, NAME(t));
 				done = 1
 			:: else -> wait_for_word(t)

@@ -8,6 +8,8 @@ import os
 
 from harness import ROOT
 
+COARSE = ('#include "region.h"\n', '#include "region.h"\n#define CONTESTS 1000\n')
+
 # scheme file, what is missing, [(text, instead)], workloads ('' all)
 FAULTS = {
     'global.c': {
@@ -47,7 +49,6 @@ FAULTS = {
     'aggreplay.c': {
         'the counted reads': ([('if (slot != t->slot)\n\t\t\torder_wait(t, has_reads', 'if (slot == ~0u)\n\t\t\torder_wait(t, has_reads')], ''),
         'the count of a read': ([('} else {\n\t\tcount_read(s, t->slot);', '} else if (t->slot % 2) {\n\t\tcount_read(s, t->slot);')], ''),
-        'reads since the write': ([('forget_reads(s);\n\t\t__atomic', '__atomic')], ''),
         'the version that is read or replaced': ([('order_wait(t, has_version,', 'if (!version)\n\t\t\torder_wait(t, has_version,')], ''),
         'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&state_of(a, i)->lock);', ';')], ''),
         'an entry now and then': ([('if (s->version != expected)', 'if (s->version != expected && s->version % 16)')], ''),
@@ -79,6 +80,45 @@ FAULTS = {
         'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&s->lock);', ';')], ''),
         'an entry now and then': ([('order_known(t, slot, event))', 'order_known(t, slot, event) || event % 16 == 0)')], ''),
     },
+    # fences of region: tests/models
+    'region_claims.c': {
+        'the membarrier before the owner is looked at': ([('if (had)\n\t\torder_membarrier();', ''), COARSE], ''),
+        'the wait for a bracket': ([('if (had && seen & 1)', 'if (had && !events)'), COARSE], ''),
+        'the end of a claim': ([('__atomic_store_n(claim, has & ~bits, __ATOMIC_RELAXED);', ''), COARSE], ''),
+        'the readers of a page': ([('region_edge(t, slot, region_left(slot, some));', 'region_left(slot, some);'), COARSE], ''),
+        'the last writer of a page':
+            ([('region_edge_name(t, p->writer);\n\tif (kind & HOOK_WRITE', 'if (kind & HOOK_WRITE'), COARSE], ''),
+        'an event that has begun': ([('bracket_open(own);\n\torder_chaos(t);\n\tbool done', 'order_chaos(t);\n\tbool done'), COARSE], ''),
+        'the region in which the owner got its page': ([('return region > got ? region : got;', '(void)got;\n\treturn region;'), COARSE],
+                                                       'mixed,brackets'),
+        'the lock of a page': ([('if (is == (LOCK_HELD | region_process))\n\t\t\tcontinue;', ''), COARSE], ''),
+        'who made a page fine': ([('p->streak = p->reads', 'p->writer = 0;\n\tp->streak = p->reads')], ''),
+        'what the words of a page said': ([('words_collect(t, addr & ~(PAGE_BYTES - 1));', ';')], 'wide,mixed,copies,brackets'),
+    },
+    'region_words.c': {
+        'the last look at a word': ([('== writer ? DONE : LOOK_AGAIN', '== writer ? DONE : DONE')], ''),
+        'the readers of a word': ([('if (kind & ACCESS_WRITES && readers)', 'if (kind & ACCESS_WRITES && readers && !t)')], ''),
+        'the writer of a word': ([('!region_follows(region_of(t), t->slot, writer) && region_edge_name(t, writer);', 'false;')], ''),
+        'the region of a reader':
+            ([('return readers ? readers == name : writer == name;',
+               'return readers ? word_slot(readers) == me : writer && word_slot(writer) == me;')], ''),
+        'many readers': ([('readers & word_bit(slot))\n\t\t\tlogged', 'readers & word_bit(slot) && !slot)\n\t\t\tlogged')], ''),
+        'the writer before many readers': ([('return readers & word_bit(me) && region_follows', 'return true || region_follows')], ''),
+        'the second granule of 16 bytes':
+            ([('at += GRANULE) {\n\t\tstruct words *w = order_state(at);\n\t\tuint64_t writer',
+               'at += 2 * GRANULE) {\n\t\tstruct words *w = order_state(at);\n\t\tuint64_t writer')], 'wide'),
+    },
+    'region.c': {
+        'the cut at an edge':
+            ([('cut_after_entry(t);\n\treturn true;', 'own->self->events &= ~1ull;\n\treturn true;'),
+              ('cut_after_entry(t);\n\torder_taken', 'order_taken')], ''),
+        'the cut before a wait': ([('\t\t.pause = cut,\n', '')], ''),
+        'an entry now and then': ([('uint64_t further', 'if (region % 16 == 3)\n\t\treturn false;\n\tuint64_t further')], ''),
+        'waiting': ([('order_wait_event(t, slot, region_end(own->logged[slot]));', ';')], ''),
+    },
+    'region_hold.c': {
+        'the edges of a range': ([('if (!take_edges(t))\n\t\treturn true;', 'return true;')], 'brackets,copies,mixed'),
+    },
 }
 
 
@@ -95,7 +135,7 @@ FENCES = {
 }
 
 # where the scheme to be stressed is not called as its file
-SCHEMES = {'light.c': 'light:ww'}
+SCHEMES = {'light.c': 'light:ww', 'region_claims.c': 'region', 'region_words.c': 'region', 'region_hold.c': 'region'}
 
 
 def plant(t, file, changes, weak=False):
@@ -163,3 +203,10 @@ def case_faults_light(t):
     what = 'readers after the tenth'
     plant(t, 'light.c', [('for (uint32_t i = 0; s->readers > READERS &&', 'for (uint32_t i = 0; s->readers > READERS && !s &&')])
     must_notice(t, 'light.c', what, '--chaos', '--threads=16', '--workload=table')
+
+
+def case_faults_region(t):
+    for file in ('region.c', 'region_claims.c', 'region_words.c', 'region_hold.c'):
+        for what, (changes, workloads) in FAULTS[file].items():
+            plant(t, file, changes)
+            must_notice(t, file, what, '--chaos', *([f'--workload={workloads}'] if workloads else []))

@@ -122,6 +122,8 @@ void special_rt_sigreturn(struct call *c)
 		c->result = 0;
 		call_end(c);
 	}
+	if (order_sees_ops(t))
+		order_after_wait(t); /* dispatch() does not come to it */
 	/* looked at first: the kernel's mask depends on whether a signal is held */
 	if (user_copy(room, (void *)t->regs.sp, 1))
 		die_by_signal(SIGSEGV);

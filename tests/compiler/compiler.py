@@ -1,0 +1,463 @@
+"""heddle-cc: programs behave as clang's, whatever the hooks do; builds of all kinds keep their hooks; sites and doctor."""
+import json
+import os
+import re
+import shutil
+
+from harness import ROOT
+
+PARTS = os.path.join(ROOT, 'tests', 'compiler', 'parts')
+PROGRAMS = ['assembler.c', 'atomics.c', 'classes.cpp', 'jumps.c', 'strings.c', 'thread_local.c', 'types.c', 'vectors.c']
+# How they are built. The hooks must not be seen in any of these.
+WAYS = {
+    'O2': ['-O2'],
+    'O0': ['-O0'],
+    'native': ['-O3', '-march=native'],
+    'per-file': ['--per-file', '-O2'],
+    'escape': ['-O2', '--select=escape'],
+    'none': ['-O2', '--select=none'],
+}
+RACY = '''#include <pthread.h>
+#include <stdio.h>
+int x;
+static void *work(void *arg)
+{
+	for (int i = 0; i < 100; i++)
+		x++;
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, work, 0);
+	work(0);
+	pthread_join(t, 0);
+	return x > 200;
+}
+'''
+
+
+def tool(t, name):
+    return os.path.join(t.settings.build, 'bin', name)
+
+
+def compiler(t, source):
+    return (tool(t, 'heddle-c++'), 'clang++-19') if source.endswith('.cpp') else (tool(t, 'heddle-cc'), 'clang-19')
+
+
+def write(t, name, text):
+    os.makedirs(os.path.dirname(t.path(name)), exist_ok=True)
+    with open(t.path(name), 'w') as file:
+        file.write(text)
+    return t.path(name)
+
+
+def doctor(t, program):
+    return json.loads(t.run_well([t.heddle, 'doctor', '--json', program]).out)
+
+
+def need_hooks(t, program, least=1):
+    built = doctor(t, program)
+    t.check(built['heddle-cc'] and built['hooked'] >= least, f'{program}: {built}')
+    return built
+
+
+def test_runtime(t):
+    """The preloaded library that performs hooked accesses: parts/runtime.c."""
+    library = t.path('runtime.so')
+    t.run_well(['clang-19', '-O2', '-fPIC', '-shared', '-fvisibility=hidden', '-Wall', '-Wextra', '-Werror', f'-I{ROOT}', '-o', library,
+                os.path.join(PARTS, 'runtime.c'), *(['-mcx16'] if os.uname().machine == 'x86_64' else [])])
+    return library
+
+
+# ---- the meaning of programs -----------------------------------------------------------------------------------------
+
+def same_as_clang(t, source):
+    heddle, clang = compiler(t, source)
+    path = os.path.join(PARTS, source)
+    wide = ['-mcx16'] if os.uname().machine == 'x86_64' else []
+    t.run_well([clang, '-w', '-O2', '-pthread', *wide, path, '-o', t.path('plain'), '-latomic'], timeout=120)
+    plain = t.run_well([t.path('plain')])
+    t.check(plain.out, 'it prints nothing')
+    library = test_runtime(t)
+    for way, flags in WAYS.items():
+        program = t.path(way)
+        t.run_well([heddle, '-w', *flags, '-pthread', *wide, path, '-o', program, '-latomic'], timeout=300)
+        events = set()
+        for hooks in (None, 'perform', 'decline', 'mixed'):
+            env = dict(t.env, **({'LD_PRELOAD': library, 'HEDDLE_TEST': hooks} if hooks else {}))
+            outcome = t.run([program], env=env, timeout=120)
+            t.check(outcome.status == 0 and outcome.out == plain.out,
+                    f'{way}, hooks {hooks}: {outcome}\nclang:  {plain.out!r}\nheddle: {outcome.out!r}')
+            if hooks:
+                events.add(int(re.search(rb'(\d+) events', outcome.err).group(1)))
+        # Which side an access takes must not change the count, or a replay would not find its place.
+        if source not in ('jumps.c', 'atomics.c', 'classes.cpp'):       # these have other rounds in every run
+            t.check(len(events) == 1, f'{way}: events differ: {events}')
+
+
+for _source in PROGRAMS:
+    def _case(t, source=_source):
+        same_as_clang(t, source)
+    globals()[f'case_meaning_of_{os.path.splitext(_source)[0]}'] = _case
+del _case, _source
+
+
+def case_racy_is_hooked(t):
+    """The plainest program there is: its sites are what they are in the source."""
+    source = write(t, 'racy.c', RACY)
+    t.run_well([tool(t, 'heddle-cc'), '-O1', '-fno-inline', '-pthread', source, '-o', t.path('racy')])
+    sites = [json.loads(line) for line in t.run_well([t.heddle, 'dump', '--sites', '--json', t.path('racy')]).out.splitlines()]
+    loop = [(s['kind'], s['size']) for s in sites if s['function'] == 'work' and s['hooked'] and s['line'] == 7]
+    t.check(loop[:1] in ([('load', 4)], [('store', 4)]) and ('store', 4) in loop, f'line 7 of work: {loop}')
+    t.check(all(s['file'] == source for s in sites if s['line']), f'{sites}')
+    t.check([s['id'] for s in sites] == list(range(len(sites))), 'ids are not the places in the table')
+    text = t.run_well([t.heddle, 'dump', '--sites', '--why', t.path('racy')]).out.decode()
+    t.check(f'{source}:7:' in text and len(text.splitlines()) == len(sites), text)
+
+
+case_racy_is_hooked.quick = True
+
+
+def case_escape(t):
+    """parts/escaping.c says at each line what becomes of its accesses: `kept`, or `out: REASON`, or both."""
+    source = os.path.join(PARTS, 'escaping.c')
+    with open(source) as file:
+        wanted = {n: m.group(1).strip() for n, line in enumerate(file, 1) if (m := re.search(r'// (.*)', line))}
+    t.check(len(wanted) > 30, 'the comments are not found')
+    t.run_well([tool(t, 'heddle-cc'), '-O0', '--select=escape', '-pthread', source, '-o', t.path('escaping')])
+    t.run_well([t.path('escaping')])
+    sites = [json.loads(line) for line in t.run_well([t.heddle, 'dump', '--sites', '--json', t.path('escaping')]).out.splitlines()]
+    sites = [s for s in sites if s['kind'] != 'poll' and 'local variable' not in s.get('why', '') and 'constant' not in s.get('why', '')]
+    wrong = []
+    for line, text in wanted.items():
+        here = [s for s in sites if s['line'] == line]
+        kept, out = any(s['hooked'] for s in here), [s['why'] for s in here if not s['hooked']]
+        reason = (re.search(r'out: ([^;]*)', text) or [None, None])[1]
+        if kept != ('kept' in text) or (reason and (not out or not all(reason in why for why in out))):
+            wrong.append(f'line {line}: wanted "{text}", kept {kept}, out {out}')
+    t.check(not wrong, '\n'.join(wrong))
+    for flags in (['-O2'], ['-O3', '-fno-inline']):     # whatever the optimiser makes of it, what is raced for is hooked
+        t.run_well([tool(t, 'heddle-cc'), *flags, '--select=escape', '-pthread', source, '-o', t.path('escaping')])
+        sites = [json.loads(line) for line in t.run_well([t.heddle, 'dump', '--sites', '--json', t.path('escaping')]).out.splitlines()]
+        races = {n for n, text in wanted.items() if text == 'kept' and 'counter++' in open(source).read().splitlines()[n - 1]}
+        lost = [n for n in races if not any(s['hooked'] for s in sites if s['line'] == n)]
+        t.check(not lost, f'{flags}: not hooked: lines {lost}')
+
+
+# ---- ways to build --------------------------------------------------------------------------------------------------
+
+def case_options(t):
+    """Each of clang's ways to be called gives what clang gives, or something with hooks."""
+    cc = tool(t, 'heddle-cc')
+    a = write(t, 'a.c', '#include "a.h"\nint counter;\nint add(int n) { return counter += n; }\n')
+    write(t, 'a.h', '#define START 1\n')
+    main = write(t, 'main.c', '#include <stdio.h>\nint add(int);\nint main(void) { return printf("%d\\n", add(3)) != 2; }\n')
+
+    for words in (['-E', a], ['-M', a], ['-MM', a], ['-fsyntax-only', a], ['-dumpmachine'], ['--print-prog-name=ld'], ['-v']):
+        ours, theirs = t.run([cc, *words]), t.run(['clang-19', *words])
+        t.check((ours.status, ours.out, ours.err) == (theirs.status, theirs.out, theirs.err), f'{words}: {ours}\n{theirs}')
+
+    def links(*words, stdin=b'', least=2):
+        if os.path.exists(t.path('program')):
+            os.remove(t.path('program'))
+        t.run_well([cc, '-o', t.path('program'), *words], stdin=stdin)
+        t.check(t.run([t.path('program')]).out == b'3\n', f'{words}')
+        return need_hooks(t, t.path('program'), least)
+
+    links(a, main)
+    t.run_well([cc, '-c', '-O2', a, '-o', t.path('a.o')])
+    t.run_well([cc, '-c', '-O2', main])
+    links(t.path('a.o'), t.path('main.o'))
+    links('-O2', a, '-x', 'c', '-', stdin=open(main, 'rb').read())
+    write(t, 'words', f'-O1 "{a}"\n{main} -DX=\\"y\\"')
+    links('@' + t.path('words'))
+    links('-static', a, main)
+    links('-static-pie', a, main)
+    links('-no-pie', a, main)
+    links('-Wl,--gc-sections', '-ffunction-sections', '-fdata-sections', a, main)
+    links('-s', a, main)
+    links('-g3', '-O3', a, main)
+    # partial links, with and without more bitcode to come
+    t.run_well([cc, '-r', t.path('a.o'), '-o', t.path('partial.o')])
+    links(t.path('partial.o'), t.path('main.o'))
+    need_hooks(t, t.path('partial.o'))
+    # assembler text
+    t.run_well([cc, '-S', '-O2', a, '-o', t.path('a.s')])
+    t.check('__heddle_self' in open(t.path('a.s')).read(), 'no hooks in the assembler text')
+    links(t.path('a.s'), t.path('main.o'))
+    # archives, by LLVM's ar and by the system's
+    for ar, ranlib in ((tool(t, 'heddle-ar'), tool(t, 'heddle-ranlib')), ('ar', 'ranlib')):
+        archive = t.path(f'lib{os.path.basename(ar)}.a')
+        t.run_well([ar, 'rc', archive, t.path('a.o')])
+        t.run_well([ranlib, archive])
+        links(t.path('main.o'), f'-L{t.dir}', f'-l{os.path.basename(ar)}')
+    t.check(b'add' in t.run_well([tool(t, 'heddle-nm'), t.path('a.o')]).out, 'heddle-nm does not show the symbol')
+    shown = t.run_well([cc, '--show', '-O2', a, main]).out
+    t.check(b'clang-19' in shown and b'heddle-pass.so' in shown and not os.path.exists(t.path('a.out')), shown.decode())
+
+
+def case_libraries(t):
+    """A library with hooks of its own, linked and loaded by name, each with threads."""
+    cc = tool(t, 'heddle-cc')
+    write(t, 'lib.c', 'static __thread int mine; int shared; int next(void) { shared++; return ++mine; }\n')
+    write(t, 'main.c', '''#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+static int (*next)(void);
+static int total;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *work(void *arg)
+{
+	for (int i = 0; i < 10; i++) {
+		pthread_mutex_lock(&m);
+		total += next();
+		pthread_mutex_unlock(&m);
+	}
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[4];
+	void *lib = dlopen(argv[argc - 1], RTLD_NOW);
+	if (!lib)
+		return puts(dlerror());
+	next = (int (*)(void))dlsym(lib, "next");
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], 0, work, 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], 0);
+	printf("%d %d\\n", total, *(int *)dlsym(lib, "shared"));
+}
+''')
+    t.run_well([cc, '-O2', '-shared', '-fPIC', 'lib.c', '-o', t.path('libnext.so')])
+    need_hooks(t, t.path('libnext.so'), 2)
+    library = test_runtime(t)
+    for way in ([], ['--per-file'], ['--select=escape']):
+        t.run_well([cc, '-O2', *way, '-pthread', 'main.c', '-o', t.path('main')])
+        for hooks in (None, 'perform', 'decline'):
+            env = dict(t.env, **({'LD_PRELOAD': library, 'HEDDLE_TEST': hooks} if hooks else {}))
+            t.check(t.run([t.path('main'), t.path('libnext.so')], env=env).out == b'220 40\n', f'{way} {hooks}')
+
+
+def case_kept(t):
+    """Options that would silently lose the hooks do not; others are refused with a reason."""
+    cc = tool(t, 'heddle-cc')
+    source = write(t, 'racy.c', RACY)
+
+    def built(*words):
+        t.run_well([cc, '-O2', '-pthread', '-o', t.path('racy'), *words])
+        return need_hooks(t, t.path('racy'), 2)
+
+    for words in (['-flto=thin'], ['-fno-lto'], ['-fuse-ld=bfd'], ['-fuse-ld=gold'], ['-flto=thin', '-fuse-ld=bfd']):
+        built(source, *words)
+    for words in (['-flto=thin'], ['-flto', '-ffat-lto-objects'], ['-flto']):       # objects that clang made
+        t.run_well(['clang-19', '-O2', *words, '-c', source, '-o', t.path('theirs.o')])
+        built(t.path('theirs.o'))
+    for words in (['--ld-path=/usr/bin/ld'], ['-Wl,--lto-emit-asm'], ['-Wl,-O1,--lto-emit-llvm'], ['--select=some'],
+                  ['--per-file', '--select=escape']):
+        outcome = t.run([cc, source, *words, '-o', t.path('refused')])
+        t.check(outcome.status == 1 and outcome.err.startswith(b'heddle-cc: ') and not os.path.exists(t.path('refused')),
+                f'{words}: {outcome}')
+
+
+def case_foreign(t):
+    """Objects of another compiler are linked, named by doctor, and by -v."""
+    cc = tool(t, 'heddle-cc')
+    write(t, 'other.c', 'int other; int f(void) { return ++other; }\n')
+    main = write(t, 'main.c', 'int f(void); int g; int main(void) { g = f(); return g != 1; }\n')
+    t.run_well(['gcc', '-c', 'other.c', '-o', t.path('other.o')])
+    t.run_well(['ar', 'rcs', t.path('libother.a'), t.path('other.o')])
+    for words, name in (([t.path('other.o')], 'other.o'), ([f'-L{t.dir}', '-lother'], 'libother.a'), ([t.path('libother.a')], 'libother.a')):
+        quiet = t.run_well([cc, main, *words, '-o', t.path('main')])
+        t.check(not quiet.err, f'{quiet}')
+        t.run_well([t.path('main')])
+        built = need_hooks(t, t.path('main'))
+        t.check([os.path.basename(n) for n in built['foreign']] == [name], f'{built}')
+        t.check(b'not instrumented' in t.run_well([t.heddle, 'doctor', t.path('main')]).out, 'doctor does not name it')
+        t.check(name.encode() + b' is of another compiler' in t.run([cc, '-v', main, *words, '-o', t.path('main')]).err, '-v does not')
+    t.check(doctor(t, '/bin/sh') == {'heddle-cc': False}, 'a shell that heddle-cc built?')
+    t.check(b'not built by heddle-cc' in t.run_well([t.heddle, 'doctor', '/bin/sh']).out, 'doctor')
+    for words in (['doctor', main], ['dump', '--sites', main], ['dump', '--sites', '/bin/sh'], ['doctor', t.path('nowhere')]):
+        outcome = t.run([t.heddle, *words])
+        t.check(outcome.status == 122 and outcome.err.startswith(b'heddle: '), f'{words}: {outcome}')
+
+
+def case_errors(t):
+    """What does not compile or link gives clang's message and status."""
+    cases = {'syntax.c': 'int main(void) { return 0 }\n', 'missing.c': '#include "nowhere.h"\n', 'warns.c': 'int main(void) { int x; return x; }\n',
+             'link.c': 'int gone(void); int main(void) { return gone(); }\n'}
+    for name, text in cases.items():
+        write(t, name, text)
+        words = ['-Wall', name, '-o', 'out']
+        ours = t.run([tool(t, 'heddle-cc'), *words])
+        theirs = t.run(['clang-19', '-fuse-ld=lld', '-flto', '-gline-tables-only', *words])
+        strip = lambda err: re.sub(rb'/tmp/\S+', b'OBJECT', err)
+        t.check((ours.status, strip(ours.err)) == (theirs.status, strip(theirs.err)), f'{name}: {ours}\n{theirs}')
+        t.check(ours.err, f'{name}: no message')
+    ours = t.run([tool(t, 'heddle-cc'), 'nowhere.c'])
+    t.check(ours.status == 1 and b'nowhere.c' in ours.err, f'{ours}')
+
+
+# ---- builds of whole projects ----------------------------------------------------------------------------------------
+
+CONFIGURE = r'''#!/bin/sh
+# What configure scripts do to find out about a compiler.
+fail() { echo "configure: $1" >&2; exit 1; }
+try() { cat > conftest.c; "$@" conftest.c -o conftest $LIBS >> config.log 2>&1; }
+echo 'int main(void) { return 0; }' > conftest.c
+$CC conftest.c >> config.log 2>&1 && test -f a.out || fail 'C compiler cannot create executables'
+./a.out || fail 'cannot run C compiled programs'
+$CC --version >> config.log || fail version
+$CC -c conftest.c >> config.log 2>&1 && test -f conftest.o || fail 'no object files'
+echo '#include <stdio.h>' | $CC -E - > conftest.i 2>> config.log && grep -q printf conftest.i || fail preprocessor
+$CC -MT x.o -MD -MP -MF conftest.d -c -o conftest.o conftest.c && grep -q '^x.o:' conftest.d || fail dependencies
+echo 'int main(void) { return gone(); }' | try $CC 2> /dev/null && fail 'links what is not there'
+printf 'char pthread_create(); int main(void) { return pthread_create(); }' | try $CC -w -pthread || fail pthread
+echo 'int y = 3; char f(void); int main(void) { return f(); }' > conftest.c
+echo 'char f(void) { return 0; }' > conftest2.c
+$CC -c conftest.c && $CC -c conftest2.c && $AR cru libconftest.a conftest2.o 2>/dev/null && $RANLIB libconftest.a
+$CC -o conftest conftest.o -L. -lconftest && ./conftest || fail archives
+$NM conftest.o | grep -q ' [DRT] y' || fail nm
+$CC -shared -fPIC conftest2.c -o libconftest.so || fail shared
+echo 'int main(void) { return sizeof(long) == 8 ? 0 : 1; }' | try $CC && ./conftest || fail sizeof
+echo 'int a[sizeof(long) == 8 ? 1 : -1];' > conftest.c && $CC -c conftest.c || fail 'compile-time check'
+rm -rf conftest* a.out libconftest*
+echo "CC=$CC
+AR=$AR
+RANLIB=$RANLIB" | cat - Makefile.in > Makefile
+'''
+MAKEFILE = '''
+CFLAGS = -O2 -g -Wall -Werror -pthread -MMD
+all: main
+main: main.o libcount.a libprint.so
+	$(CC) $(CFLAGS) -o $@ main.o -L. -lcount -lprint -Wl,-rpath,'$$ORIGIN'
+libcount.a: count.o
+	$(AR) cr $@ $^
+	$(RANLIB) $@
+libprint.so: print.c
+	$(CC) $(CFLAGS) -fPIC -shared -o $@ $<
+'''
+PROJECT = {
+    'count.c': 'long count;\nvoid add(long n)\n{\n\tcount += n;\n}\n',
+    'print.c': '#include <stdio.h>\nint printed;\nvoid print(long n)\n{\n\tprintf("%ld %d\\n", n, ++printed);\n}\n',
+    'main.c': '''#include <pthread.h>
+extern long count;
+void add(long n);
+void print(long n);
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *work(void *arg)
+{
+	for (int i = 0; i < 1000; i++) {
+		pthread_mutex_lock(&m);
+		add(i);
+		pthread_mutex_unlock(&m);
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, work, 0);
+	work(0);
+	pthread_join(t, 0);
+	print(count);
+	return 0;
+}
+''',
+}
+
+
+def project(t):
+    for name, text in PROJECT.items():
+        write(t, name, text)
+
+
+def case_configure(t):
+    """CC=heddle-cc ./configure && make."""
+    project(t)
+    write(t, 'configure', CONFIGURE)
+    write(t, 'Makefile.in', MAKEFILE)
+    env = dict(t.env, CC=tool(t, 'heddle-cc'), AR=tool(t, 'heddle-ar'), RANLIB=tool(t, 'heddle-ranlib'), NM=tool(t, 'heddle-nm'))
+    outcome = t.run(['sh', './configure'], env=env, timeout=200)
+    t.check(outcome.status == 0, f'{outcome}')
+    t.run_well(['make', '-s'], env=env, timeout=200)
+    t.check(t.run([t.path('main')]).out == b'999000 1\n', 'wrong result')
+    t.check(need_hooks(t, t.path('main'), 2)['foreign'] == [], 'foreign objects?')
+    need_hooks(t, t.path('libprint.so'), 2)
+
+
+def case_cmake(t):
+    if not shutil.which('cmake'):
+        t.skip('no cmake')
+    project(t)
+    write(t, 'CMakeLists.txt', 'cmake_minimum_required(VERSION 3.10)\nproject(p C CXX)\nfind_package(Threads REQUIRED)\n'
+          'add_library(count STATIC count.c)\nadd_library(print SHARED print.c)\nadd_executable(main main.c)\n'
+          'target_link_libraries(main count print Threads::Threads)\n')
+    t.run_well(['cmake', '-S', '.', '-B', 'out', '-DCMAKE_BUILD_TYPE=Release', f'-DCMAKE_C_COMPILER={tool(t, "heddle-cc")}',
+                f'-DCMAKE_CXX_COMPILER={tool(t, "heddle-c++")}', f'-DCMAKE_AR={tool(t, "heddle-ar")}',
+                f'-DCMAKE_RANLIB={tool(t, "heddle-ranlib")}'], timeout=300)
+    t.run_well(['cmake', '--build', 'out'], timeout=300)
+    t.check(t.run([t.path('out', 'main')]).out == b'999000 1\n', 'wrong result')
+    t.check(need_hooks(t, t.path('out', 'main'), 2)['foreign'] == [], 'foreign objects?')
+
+
+def debian_source(t, package):
+    """The unpacked source of a package, from where this machine gets its packages."""
+    sources = t.path('sources')
+    os.makedirs(t.path('lists', 'partial'))
+    with open(sources + '.sources', 'w') as out:
+        for folder, name in [('/etc/apt', 'sources.list')] + [('/etc/apt/sources.list.d', n) for n in os.listdir('/etc/apt/sources.list.d')]:
+            if name.endswith('.sources'):
+                text = open(os.path.join(folder, name)).read()
+                out.write(re.sub(r'^Types:.*$', 'Types: deb-src', text, flags=re.M) + '\n')
+    options = ['-o', f'Dir::Etc::sourcelist={sources}.sources', '-o', 'Dir::Etc::sourceparts=-', '-o', f'Dir::State::lists={t.path("lists")}',
+               '-o', 'APT::Sandbox::User=root']
+    if t.run(['apt-get', '-qq', *options, 'update'], timeout=300).status or \
+            t.run(['apt-get', '-qq', *options, 'source', '--download-only', package], timeout=300).status:
+        t.skip(f'the source of {package} cannot be fetched')
+    archive = next(n for n in os.listdir(t.dir) if '.orig.tar' in n and not n.endswith('.asc'))
+    t.run_well(['tar', 'xf', archive])
+    return next(os.path.join(t.dir, n) for n in os.listdir(t.dir) if n.startswith(package) and os.path.isdir(t.path(n)))
+
+
+def case_debian_source(t):
+    """bzip2 as Debian has it: built, and as good as Debian's own."""
+    t.need_root()
+    folder = debian_source(t, 'bzip2')
+    t.run_well(['make', '-s', f'CC={tool(t, "heddle-cc")}', f'AR={tool(t, "heddle-ar")}', f'RANLIB={tool(t, "heddle-ranlib")}',
+                'bzip2'], cwd=folder, timeout=900)
+    data = os.urandom(1000) * 300 + open(t.heddle, 'rb').read()
+    packed = t.run_well([os.path.join(folder, 'bzip2'), '-c'], stdin=data, timeout=200).out
+    t.check(t.run_well([os.path.join(folder, 'bzip2'), '-dc'], stdin=packed, timeout=200).out == data, 'not what was packed')
+    need_hooks(t, os.path.join(folder, 'bzip2'), 1000)
+
+
+# ---- cost ---------------------------------------------------------------------------------------------------------------
+
+def case_cost_outside(t):
+    """What hooks cost where heddle is not: told, not judged."""
+    source = write(t, 'loop.c', '''#include <stdio.h>
+#include <stdlib.h>
+long *a, n;
+int main(void)
+{
+	n = 1 << 16;
+	a = calloc(n, sizeof *a);
+	for (int r = 0; r < 400; r++)
+		for (long i = 0; i < n; i++)
+			a[(i * 7919) & (n - 1)] += a[i] + r;
+	printf("%ld\\n", a[5]);
+}
+''')
+    times = {}
+    for name, command in (('clang', ['clang-19']), ('none', [tool(t, 'heddle-cc'), '--select=none']), ('all', [tool(t, 'heddle-cc')])):
+        t.run_well([*command, '-O2', source, '-o', t.path(name)])
+    for _ in range(3):
+        for name in ('clang', 'none', 'all'):
+            before = os.times()
+            outcome = t.run_well([t.path(name)])
+            after = os.times()
+            times.setdefault(name, []).append(after.children_user - before.children_user)
+    best = {name: max(min(values), 0.001) for name, values in times.items()}
+    t.notes.append(f'CPU time over clang: select=none {best["none"] / best["clang"]:.2f}, select=all {best["all"] / best["clang"]:.2f}')

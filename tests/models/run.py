@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The models of --order=region, checked by spin: python3 tests/models/run.py [--deep]
+
+Each model must be free of errors as it is, and spin must find one whenever something that the scheme needs is left out
+(the names at the top of the .pml files). What takes longer than a few seconds is for make soak.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# model, definitions, names of which each must give an error; deep: takes minutes
+RIGHT = [('claims', 'ACCESSES=2'), ('claims', 'ACCESSES=2 SHIFT=0'), ('word', 'ACCESSES=2')]
+RIGHT_DEEP = [('claims', 'ACCESSES=3'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
+              ('word', 'ACCESSES=2 OWN_ACCESSES'), ('word', 'THREADS=3 ACCESSES=1')]
+FAULTS = [
+    ('claims', 'ACCESSES=2', 'NO_MEMBARRIER NO_WAIT LATE_CLEAR PLAIN_CLOSE NO_READER_EDGES NO_OPEN FINISHED_ONLY NO_CUT'),
+    ('word', 'ACCESSES=2', 'NO_VALIDATION EARLY_LOOK NO_STORE_BARRIER PLAIN_UNLOCK NO_READER_EDGES NO_WRITER_EDGES FINISHED_ONLY NO_CUT'),
+    ('word', 'ACCESSES=2 LOCKS=1', 'STALE_REGION FENCED_FOR_GOOD NO_READ_FENCE NO_WRITE_FENCE NO_PAUSE'),
+]
+
+
+def run(argv, cwd, timeout):
+    return subprocess.run(argv, cwd=cwd, timeout=timeout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def errors(model, definitions, folder, timeout=1500):
+    """What spin finds: (number of errors, the first of them, states)."""
+    flags = [f'-D{word}' for word in definitions.split()]
+    made = run(['spin', '-a', *flags, os.path.join(HERE, model + '.pml')], folder, 60)
+    if made.returncode or 'rror' in made.stdout:
+        raise RuntimeError(f'spin {" ".join(flags)} {model}.pml: {made.stdout}')
+    built = run(['gcc', '-O2', '-w', '-DSAFETY', '-DCOLLAPSE', '-DVECTORSZ=4096', '-o', 'pan', 'pan.c'], folder, 600)
+    if built.returncode:
+        raise RuntimeError(built.stdout)
+    out = run(['./pan', '-m200000', '-w24'], folder, timeout).stdout
+    count = re.search(r'errors: (\d+)', out)
+    states = re.search(r'(\d+) states, stored', out)
+    if not count or 'max search depth too small' in out or 'out of memory' in out:
+        raise RuntimeError(f'{model} {definitions}: the search was not complete\n{out}')
+    return int(count[1]), next((line for line in out.split('\n') if line.startswith('pan:')), ''), int(states[1])
+
+
+def check(deep, say):
+    """Complaints; what was found goes to say()."""
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model, definitions in RIGHT + (RIGHT_DEEP if deep else []):
+            count, first, states = errors(model, definitions, folder)
+            say(f'{model} {definitions}: {states} states' + (f', {first}' if count else ''))
+            if count:
+                wrong.append(f'{model} {definitions}: {first}')
+        for model, definitions, names in FAULTS:
+            for name in names.split():
+                count, first, states = errors(model, f'{definitions} {name}', folder)
+                say(f'{model} {definitions} {name}: {first or "no error"}')
+                if not count:
+                    wrong.append(f'{model} {definitions}: {name} is not noticed')
+    return wrong
+
+
+def case_region(t):
+    wrong = check(False, t.notes.append)
+    t.check(not wrong, '\n'.join(wrong))
+
+
+def case_region_deep(t):
+    wrong = check(True, t.notes.append)
+    t.check(not wrong, '\n'.join(wrong))
+
+
+case_region_deep.only_soak = True
+
+if __name__ == '__main__':
+    complaints = check('--deep' in sys.argv[1:], lambda line: print(line, flush=True))
+    print('\n'.join(complaints))
+    sys.exit(1 if complaints else 0)

@@ -221,6 +221,8 @@ soak: all setup-soak
 bench: all setup-bench
 	@python3 bench/run.py --build=$(BUILD)
 	@python3 bench/threads.py --build=$(BUILD)
+	@python3 bench/leap.py --build=$(BUILD) --rounds=3
+	@python3 bench/kernels.py --build=$(BUILD) --rounds=3
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle $(DESTDIR)$(PREFIX)/share/man/man1

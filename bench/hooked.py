@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, 'bench'), os.path.join(ROOT, 'tests')]
 import cells           # noqa: E402
 import run as base     # noqa: E402
+from harness import DIVERGED    # noqa: E402
 
 NATIVE, EMPTY = 'native', 'empty hooks'
 LIMIT = 120     # seconds for one run: a variant that needs more is left out from there on
@@ -18,6 +19,10 @@ LIMIT = 120     # seconds for one run: a variant that needs more is left out fro
 
 class TooLong(Exception):
     pass
+
+
+class Diverged(Exception):
+    """A replay that is not exact: told in the table, since what it took says nothing."""
 
 
 class Run:
@@ -70,6 +75,8 @@ class Hooked:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise TooLong from None
+        if process.returncode == DIVERGED:
+            raise Diverged
         if process.returncode:
             raise SystemExit(f'bench: {" ".join(command)}: status {process.returncode}\n{err.decode(errors="replace")}')
         return Run(usage, out)

@@ -11,7 +11,7 @@ import os
 import sys
 
 import hooked
-from hooked import EMPTY, NATIVE, ROOT, Hooked, TooLong
+from hooked import EMPTY, NATIVE, ROOT, Diverged, Hooked, TooLong
 
 LONG = 0.6          # CPU seconds that a run should take, if one round of the kernel takes less
 ROUNDS_MAX = 4096
@@ -21,7 +21,8 @@ class Variant:
     """One variant of one kernel: how many rounds fit into a run, and the best times."""
 
     def __init__(self):
-        self.rounds, self.cpu, self.idle, self.wall, self.replay, self.memory, self.bytes = 1, 1e99, 1e99, 1e99, None, 0, (0, 0)
+        self.exact = True
+        self.rounds, self.cpu, self.idle, self.wall, self.replay, self.memory, self.bytes = 1, 1e99, 1e99, 1e99, 1e99, 0, (0, 0)
 
     def per_round(self):
         return max(1e-9, self.cpu - self.idle) / self.rounds
@@ -29,6 +30,14 @@ class Variant:
 
 def once(bench, name, program, threads, rounds):
     return bench.run(bench.command(name, program, str(threads), str(rounds)))
+
+
+def replay(bench):
+    """Seconds; 0 if it was not exact."""
+    try:
+        return bench.run([bench.heddle, 'replay', '-q', bench.trace]).wall
+    except (Diverged, TooLong):
+        return 0
 
 
 def choose_rounds(bench, name, program, threads):
@@ -56,7 +65,8 @@ def measure(bench, program, threads, times):
             v.cpu, v.wall, v.memory = min(v.cpu, run.cpu), min(v.wall, run.wall), max(v.memory, run.memory)
             if name not in (NATIVE, EMPTY):
                 v.bytes = bench.log_bytes()
-                v.replay = min(v.replay or 1e99, bench.run([bench.heddle, 'replay', '-q', bench.trace]).wall)
+                seconds = replay(bench)
+                v.replay, v.exact = min(v.replay, seconds or 1e99), v.exact and bool(seconds)
             v.idle = min(v.idle, once(bench, name, program, threads, 0).cpu)
     return found
 
@@ -111,7 +121,7 @@ def main():
         print_rest('Log, KB packed for each native ms', kernels, bench.orders,
                    lambda v, n: f'{v.bytes[1] / v.rounds / (n.per_round() * 1e3) / 1e3:.1f}')
         print_rest('Peak memory over native', kernels, bench.orders, lambda v, n: f'{v.memory / n.memory:.2f}')
-        print_rest('Replay over record, wall time', kernels, bench.orders, lambda v, n: f'{v.replay / v.wall:.2f}')
+        print_rest('Replay over record, wall time', kernels, bench.orders, lambda v, n: f'{v.replay / v.wall:.2f}' if v.exact else 'wrong')
     finally:
         bench.clean()
     if settings.save:

@@ -159,10 +159,11 @@ class OrderLog:
             before = event
         data = put_numbers(numbers)
         for n, piece in enumerate(self.pieces):
-            mine = data if n == 0 else b''
-            piece.put('<q', 8, len(mine))
-            piece.put('<Q', 16, 0 if n == 0 else len(data))
-            piece.data[24:] = mine + bytes(-len(mine) % 8)
+            if n or not data:
+                next(chunk for chunk in self.log.chunks if piece in chunk).remove(piece)
+            else:
+                piece.put('<q', 8, len(data))
+                piece.data[24:] = data + bytes(-len(data) % 8)
         self.log.write()
 
 

@@ -14,6 +14,7 @@
 #include "loader/arch/arch.h"
 
 #define VERIFY_EVERY 256
+#define SET_BYTES    512  /* moved at a time */
 #define HELD_MAX     1024 /* granules that one thread keeps between enter and leave */
 
 static const struct order_ops *ops; /* of the scheme, for this mode; 0: accesses are not ordered */
@@ -141,6 +142,8 @@ static bool ordered(struct thread *t, struct access *a)
 		done = access_perform(a);
 		ops->after(o, a, done);
 	}
+	t->self->events |=
+		1; /* a scheme that moves the count on leaves the bracket closed; a fault must find it open */
 	if (unlikely(control->verify) && done && a->kind & ACCESS_READS)
 		verify(t, a);
 	return done;
@@ -159,9 +162,19 @@ static uint32_t part_size(uint64_t addr, uint64_t left)
 	return (uint32_t)MIN(GRANULE - addr % GRANULE, left);
 }
 
+static bool wide(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, uint8_t *data, bool writes);
+
+/* Over several granules. With claims such an access is one event, as it is where the hook found the claim itself. */
+static bool is_span(uint64_t addr, uint64_t size)
+{
+	return ops->span && addr / GRANULE != (addr + size - 1) / GRANULE;
+}
+
 /* A load or a store of any size; `data` is memory of ours, or of the thread alone. */
 static bool plain(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, uint8_t *data, bool writes)
 {
+	if (is_span(addr, size))
+		return wide(t, site, addr, size, data, writes);
 	for (uint64_t at = 0; at < size;) {
 		struct access a = { .addr = addr + at,
 				    .size = part_size(addr + at, size - at),
@@ -185,7 +198,9 @@ static bool plain(struct thread *t, uint64_t site, uint64_t addr, uint64_t size,
 static bool span(struct thread *t, struct access_span *s)
 {
 	t->order.event = t->self->events / 2;
-	return ops->span(&t->order, s);
+	bool done = ops->span(&t->order, s);
+	t->self->events |= 1;
+	return done;
 }
 
 /* ---- the hooks ------------------------------------------------------------------------------------------------ */
@@ -242,7 +257,7 @@ static bool wide(struct thread *t, uint64_t site, uint64_t addr, uint64_t size, 
 			memcpy(data, a.old, 16);
 		return done;
 	}
-	if (!ops->span)
+	if (!is_span(addr, size))
 		return plain(t, site, addr, size, data, writes);
 	struct wide w = { .s = { .addr = addr,
 				 .size = size,
@@ -334,10 +349,27 @@ HOOK(cas_wide)
 	return (struct hook_result){ 0, done };
 }
 
+static bool set_perform(struct access_span *s, uint64_t from, uint64_t to)
+{
+	const struct wide *w = (const struct wide *)s;
+	for (uint64_t at = from; at < to; at += SET_BYTES)
+		if (user_copy((void *)(s->addr + at), w->data, MIN(to - at, SET_BYTES)))
+			return false;
+	return true;
+}
+
 HOOK(set)
 {
-	uint8_t bytes[512];
+	uint8_t bytes[SET_BYTES];
 	memset(bytes, (int)a, MIN(b, sizeof bytes));
+	struct wide w = { .s = { .addr = addr,
+				 .size = b,
+				 .kind = ACCESS_WRITES,
+				 .perform = set_perform,
+				 .site = (const struct hook_site *)site },
+			  .data = bytes };
+	if (b && is_span(addr, b))
+		return (struct hook_result){ addr, span(t, &w.s) };
 	for (uint64_t at = 0; at < b; at += sizeof bytes) {
 		if (at)
 			next_part(t);
@@ -357,8 +389,37 @@ static bool copy_piece(struct thread *t, uint64_t site, uint64_t to, uint64_t fr
 	return wide(t, site, to, n, bytes, true);
 }
 
+/* Through a buffer of ours, from the end if they overlap so. */
+static bool move(uint64_t to, uint64_t from, uint64_t size)
+{
+	uint8_t bytes[SET_BYTES];
+	bool backwards = to > from && to < from + size;
+	for (uint64_t done = 0, n; done < size; done += n) {
+		n = MIN(size - done, sizeof bytes);
+		uint64_t at = backwards ? size - done - n : done;
+		if (user_copy(bytes, (void *)(from + at), n) || user_copy((void *)(to + at), bytes, n))
+			return false;
+	}
+	return true;
+}
+
+/* With claims: one event, both ranges held. */
+static bool copy_held(struct thread *t, uint64_t to, uint64_t from, uint64_t size)
+{
+	struct order_thread *o = &t->order;
+	o->event = t->self->events / 2;
+	ops->hold(o, from, size, ACCESS_READS);
+	ops->hold(o, to, size, ACCESS_WRITES);
+	bool done = move(to, from, size);
+	ops->drop(o, done);
+	t->self->events |= 1;
+	return done;
+}
+
 HOOK(copy)
 {
+	if (ops->hold)
+		return (struct hook_result){ addr, copy_held(t, addr, a, b) };
 	bool backwards = addr > a && addr < a + b; /* they overlap: from the end, as memmove does */
 	for (uint64_t done = 0, n; done < b; done += n) {
 		n = MIN(b - done, 512ul);
@@ -422,6 +483,7 @@ HOOK(enter)
 		t->order.event = t->self->events / 2;
 		t->holds = true;
 		ops->hold(&t->order, addr, a, (uint8_t)b);
+		t->self->events |= 1;
 		return (struct hook_result){ 0, 1 };
 	}
 	if (!ops->before || !a)

@@ -115,6 +115,25 @@ static bool try(struct order_thread *t)
 	return true;
 }
 
+/* No granule is in two ranges: its word could be locked only once. What touches becomes one, for all that either wants. */
+static void add_range(struct region_thread *own, struct held new)
+{
+	for (unsigned i = 0; i < own->ranges;) {
+		const struct held *r = &own->range[i];
+		if (r->from > new.to || r->to < new.from) {
+			i++;
+			continue;
+		}
+		new = (struct held){ r->from < new.from ? r->from : new.from, r->to > new.to ? r->to : new.to,
+				     r->kind | new.kind };
+		own->range[i] = own->range[--own->ranges];
+		i = 0; /* it may touch one more now */
+	}
+	if (own->ranges == REGION_RANGES)
+		order_cannot("more than 64 ranges are accessed at once");
+	own->range[own->ranges++] = new;
+}
+
 void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind)
 {
 	struct region_thread *own = region_of(t);
@@ -123,10 +142,9 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 
 	if (!size)
 		return;
-	if (own->ranges == REGION_RANGES)
-		order_cannot("more than 64 ranges are accessed at once");
 	give_back(t, false);
-	own->range[own->ranges++] = (struct held){ addr, addr + size, kind };
+	add_range(own,
+		  (struct held){ addr / GRANULE * GRANULE, (addr + size + GRANULE - 1) / GRANULE * GRANULE, kind });
 	for (unsigned tries = 0; !try(t); tries++) {
 		give_back(t, false);
 		bracket_close(own);

@@ -42,7 +42,7 @@ class Hooked:
         self.work = tempfile.mkdtemp(prefix='heddle-bench-')
         self.trace = os.path.join(self.work, 'trace')
         self.env = dict(os.environ, HEDDLE_TRACE_DIR=os.path.join(self.work, 'traces'), HOME=self.work)
-        self.orders = [name for name, _ in cells.orders(self.build)]
+        self.orders = [name for name, _ in cells.orders(self.build) if not cells.refusal(self.build, name)]
         if settings.orders:
             self.orders = [name for name in self.orders if name in settings.orders.split(',')]
         self.variants = [NATIVE, EMPTY, *self.orders]

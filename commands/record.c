@@ -284,8 +284,9 @@ static bool choose_order(struct record *r)
 		r->order = ORDER_DEFAULT;
 	if (strcmp(r->order, "help") == 0) {
 		for (unsigned i = 0; order_schemes[i]; i++)
-			printf("%-20s %s\n%-20s   %s\n", order_schemes[i]->name, order_schemes[i]->summary, "",
-			       order_schemes[i]->guarantee);
+			if (!order_schemes[i]->solve)
+				printf("%-20s %s\n%-20s   %s\n", order_schemes[i]->name, order_schemes[i]->summary, "",
+				       order_schemes[i]->guarantee);
 		return false;
 	}
 	const struct order_scheme *scheme = order_find(r->order);

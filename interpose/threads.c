@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include "interpose/interpose.h"
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,29 @@ struct start {
 	void *arg;
 };
 
+/*
+ * The last thing that libc does at a thread's end is to count down how many there are, and who comes to 0 calls exit().
+ * Threads must come there one after the other, and in the same order at replay: a section, which is left when the thread
+ * makes the system call exit. It is entered as late as we can, in a key's destructor that has itself called until libc
+ * gives up: the program's destructors come before (or in the same, last round, if they do the same).
+ */
+static pthread_key_t ends;
+static int ends_made;
+
+static void end_comes(void *round)
+{
+	if ((uintptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(ends, (void *)((uintptr_t)round + 1));
+	else
+		SECTION_ENTER(SYNC_SECTION_ENDS);
+}
+
+static void expect_end(void)
+{
+	if (ends_made)
+		pthread_setspecific(ends, (void *)1);
+}
+
 /* However the routine was left. */
 static void ended(struct start *s)
 {
@@ -53,6 +77,7 @@ static void *start(void *p)
 	struct start s __attribute__((cleanup(ended))) = *(struct start *)p;
 	free(p);
 	self_find();
+	expect_end();
 	return s.routine(s.arg);
 }
 
@@ -110,8 +135,11 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 	self_get();
 	libc_before_create();
 	SECTION_ENTER(&threads);
-	if (!created)
+	if (!created) {
 		libc_before_first_thread();
+		ends_made = !REAL(pthread_key_create)(&ends, end_comes);
+		expect_end();
+	}
 	created = 1;
 	/* a copy of the bytes: it shares what the original points to, and is not destroyed */
 	if (given)

@@ -87,6 +87,8 @@ static uint64_t all_progress(void)
 	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
 		const struct front *front = __atomic_load_n(&thread_of(slot)->front, __ATOMIC_ACQUIRE);
 		sum += front ? __atomic_load_n(&front->done, __ATOMIC_SEQ_CST) : 0;
+		/* who waits for another's access is let go before that is counted, and who made it waits only after */
+		sum += front ? order_events(slot) : 0;
 	}
 	return sum;
 }

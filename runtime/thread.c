@@ -375,6 +375,7 @@ void thread_exit(struct call *c)
 	struct thread *t = c->t;
 	mutex_owner_died(t);
 	heap_thread_ended(t);
+	sync_section_leave(t, SYNC_SECTION_ENDS, 0, 0, 0);
 	uint64_t op = op_begin(t);
 	t->end_stamp = STAMP(t->slot, op);
 	op_end(t);

@@ -224,12 +224,13 @@ class Trial:
         self.replays(recorded, timeout=timeout * 2)
         return recorded
 
-    def replays(self, recorded, *, trace=None, timeout=120):
+    def replays(self, recorded, *, trace=None, timeout=120, times=None):
         """Replay as often as asked; each must print and end as recorded."""
-        for n in range(self.settings.replays):
+        times = times or self.settings.replays
+        for n in range(times):
             again = self.replay(trace, timeout=timeout, env=dict(self.env, TZ=f'XXX{n}', LANG='C', NOISE='x' * n * 17))
             self.times['replay'] = min(again.seconds, self.times.get('replay', 1e9))
-            which = f'replay {n + 1} of {self.settings.replays}: '
+            which = f'replay {n + 1} of {times}: '
             self.check(again.status == recorded.status,
                        f'{which}expected {status_text(recorded.status)}, got {again}')
             for kind, old, new in (('stdout', recorded.out, again.out),

@@ -440,7 +440,10 @@ static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t 
 		   0 };
 	size_t order = last_order(ring, to);
 
-	memcpy(&last.events, (const uint8_t *)ring->header + RING_SELF_AT, sizeof last.events);
+	uint64_t self[8]; /* format.h: the first number, and the last */
+	memcpy(self, (const uint8_t *)ring->header + RING_SELF_AT, sizeof self);
+	/* an access that was under way: others may have seen it, so replay makes it */
+	last.events = self[7] * 2 > self[0] ? self[7] * 2 : self[0];
 	if (!last.e.result && !last.events && !order)
 		return 0;
 	memcpy(to + order, &last, sizeof last);

@@ -160,4 +160,10 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 void hold_drop(struct order_thread *t, bool done);
 bool hold_span(struct order_thread *t, struct access_span *s);
 
+/* The word or page is held, and the access comes next: see order_begun(). */
+static inline void access_begins(struct order_thread *t)
+{
+	t->event = region_of(t)->self->events / 2;
+	order_begun(t);
+}
 #endif

@@ -272,6 +272,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	bool taken = get_ready(t, p, a->addr, kind);
 	/* Seen with the page's unlocking at the latest: who takes the page from us must count this event. */
 	bracket_open(own);
+	access_begins(t);
 	order_chaos(t);
 	bool done = access_perform(a);
 	settle(t, p, a->addr, kind, taken);

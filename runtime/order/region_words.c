@@ -174,6 +174,7 @@ static enum outcome one_locked(struct order_thread *t, struct page *p, struct wo
 
 	if (edges(t, writer, w->readers, a->kind))
 		bracket_open(region_of(t)); /* seen by others with the word's unlocking at the latest */
+	access_begins(t);
 	order_chaos(t);
 	if (!access_perform(a)) {
 		unlock_word(w, was);
@@ -195,6 +196,7 @@ static enum outcome two_locked(struct order_thread *t, struct access *a)
 	}
 	if (words_edges(t, a->addr, end, a->kind))
 		bracket_open(region_of(t));
+	access_begins(t);
 	order_chaos(t);
 	bool done = access_perform(a);
 	words_unlock(t, a->addr, end, a->kind, done);

@@ -147,13 +147,13 @@ static void wait_for_op(struct thread *t, uint64_t stamp)
 	if (slot >= MAP_SLOTS)
 		cannot("the trace has an edge from thread %u, which cannot be: it is damaged", (unsigned long)slot);
 	struct thread *source = thread_of(slot);
+	__atomic_store_n(&t->waits_for, stamp, __ATOMIC_RELEASE);
 	/* it may not have been created yet */
 	while (slot >= thread_highest() || !__atomic_load_n(&source->front, __ATOMIC_ACQUIRE)) {
 		wait_a_little(&round);
 		ticket_pass_lost();
 	}
 	round = 0;
-	__atomic_store_n(&t->waits_for, stamp, __ATOMIC_RELEASE);
 	while (!is_done(source, stamp) && wait_awake(&round))
 		;
 	if (!is_done(source, stamp))
@@ -195,8 +195,11 @@ static void replay_begin(struct thread *t)
 	if (is_free(t->front))
 		return;
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
-	if (t->front->clock >= t->op_limit)
-		thread_park(t); /* it had not finished this one when the recording ended */
+	if (t->front->clock >= t->op_limit) {
+		if (unlikely(order_syncs()))
+			order_released(t); /* if it had begun: that is an event which others may wait for */
+		thread_park(t);		   /* it had not finished this one when the recording ended */
+	}
 	if (unlikely(order_sees_ops(t))) {
 		order_before_wait(t);
 		signals_deliver(t, true);

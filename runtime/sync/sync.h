@@ -75,6 +75,9 @@ void stamp_unlock(uint64_t *stamp);
  * switches to the runtime's own stack (nothing of ours may touch the program's), and lets held signals begin their
  * handlers after the function, or, if it returns SYNC_INTERRUPTED, before it is called again with the same arguments.
  */
+/* The section of the ends of threads, left in thread_exit(). libheddle.so's other numbers for sections begin at 1. */
+#define SYNC_SECTION_ENDS 4095
+
 #define SYNC_INTERRUPTED (-512)
 typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 #define SYNC_FUNCTIONS(X)                                                                                              \

@@ -28,7 +28,7 @@ FAULTS = {
                '		struct state *s = order_state(a->addr + i * GRANULE);\n'
                '		*(access_writes(a) ? &s->write : &s->read) = ((struct own *)t->own)->time;\n	}\n	order_chaos(t);'),
               ('s->write = own->time;', ';'), ('s->read = later(s->read, own->time);', ';')], 'brackets'),
-        'times in advance': ([('	reach(t, own->known);\n', '')], 'locks,mixed'),
+        'times in advance': ([('	reach(t, ((struct own *)t->own)->known);\n', '	(void)t;\n')], 'locks,mixed'),
     },
     'crew.c': {
         'reads before a write':
@@ -87,7 +87,7 @@ FAULTS = {
         'the readers of a page': ([('region_edge(t, slot, region_left(slot, some));', 'region_left(slot, some);'), COARSE], ''),
         'the last writer of a page':
             ([('region_edge_name(t, p->writer);\n\tif (kind & HOOK_WRITE', 'if (kind & HOOK_WRITE'), COARSE], ''),
-        'an event that has begun': ([('bracket_open(own);\n\torder_chaos(t);\n\tbool done', 'order_chaos(t);\n\tbool done'), COARSE], ''),
+        'an event that has begun': ([('bracket_open(own);\n\taccess_begins(t);\n\torder_chaos(t);\n\tbool done', 'order_chaos(t);\n\tbool done'), COARSE], ''),
         'the region in which the owner got its page': ([('return region > got ? region : got;', '(void)got;\n\treturn region;'), COARSE],
                                                        'mixed,brackets'),
         'the lock of a page': ([('if (is == (LOCK_HELD | region_process))\n\t\t\tcontinue;', ''), COARSE], ''),
@@ -125,7 +125,7 @@ FAULTS = {
 # which weak.c cannot undo.
 FENCES = {
     'global.c': ['own->next[ACCESSES], __ATOMIC_RELEASE', '.turn, __ATOMIC_ACQUIRE'],
-    'lamport.c': ['own->time, __ATOMIC_RELEASE); /* invariant 2', '&own->reached, __ATOMIC_ACQUIRE'],
+    'lamport.c': ['own->ahead + 1, __ATOMIC_RELEASE); /* invariant 2', '&own->reached, __ATOMIC_ACQUIRE'],
     'crew.c': ['s->version + 1, __ATOMIC_RELEASE', '&w->state->version, __ATOMIC_ACQUIRE'],
     'leap.c': ['s->count + 1, __ATOMIC_RELEASE', '&turn->state->count, __ATOMIC_ACQUIRE'],
     'aggreplay.c': ['s->version + 1, __ATOMIC_RELEASE', '&w->state->version, __ATOMIC_ACQUIRE'],

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include "meta.h"
 #include "commands/sites.h"
+#include "runtime/order/order.h"
 #include "runtime/syscalls/describe.h"
 
 static const char help[] =
@@ -257,9 +258,16 @@ static void print_order(const struct entry *e)
 	fprintf(out, "%" PRId64 " bytes of the order log", e->result);
 	while (at < end) {
 		uint64_t head = leb128(&at, end);
+		uint64_t numbers[15];
+		unsigned n = head & 15;
+		char text[200];
 		fprintf(out, "\n          +%-6" PRIu64, head >> 4);
-		for (uint64_t i = 0; i < (head & 15); i++)
-			fprintf(out, " %" PRIu64, leb128(&at, end));
+		for (unsigned i = 0; i < n; i++)
+			fprintf(out, " %" PRIu64, numbers[i] = leb128(&at, end));
+		if (!order_used || !order_used->describe)
+			continue;
+		order_used->describe(numbers, n, text, sizeof text);
+		fprintf(out, "  (%s)", text);
 	}
 }
 
@@ -452,6 +460,7 @@ static int run_dump(int argc, char **argv)
 	if (why)
 		usage("--why belongs to --sites");
 	open_trace(&meta, argv[0]);
+	order_used = order_find(meta.order);
 	meta_need_same_machine(&meta);
 	if (trace_check(meta.dir, &meta.list, NULL, NULL, &problem)) /* before the first line, not after some */
 		die("%s", problem.text);

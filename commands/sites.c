@@ -216,9 +216,9 @@ void sites_level(const char *path, char *text, size_t room)
 /* ---- the table ----------------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {
-	[HOOK_LOAD] = "load",	     [HOOK_STORE] = "store",	    [HOOK_RMW] = "rmw", [HOOK_CAS] = "cas",
-	[HOOK_RANGE_READ] = "reads", [HOOK_RANGE_WRITE] = "writes", [HOOK_ASM] = "asm", [HOOK_CALLED] = "called",
-	[HOOK_CLAIM] = "claim",	     [HOOK_POLL] = "poll",
+	[HOOK_LOAD] = "load", [HOOK_STORE] = "store",	   [HOOK_RMW] = "rmw",
+	[HOOK_CAS] = "cas",   [HOOK_RANGE_READ] = "reads", [HOOK_RANGE_WRITE] = "writes",
+	[HOOK_ASM] = "asm",   [HOOK_CALLED] = "called",	   [HOOK_POLL] = "poll",
 };
 
 static const char *member_string(const struct binary *b, uint64_t site, size_t at, int32_t offset)

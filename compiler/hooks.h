@@ -60,7 +60,7 @@ struct hook_self;
 struct hook_site;
 
 /*
- * All but x0-x8, x16-x18 (x86-64: rax, rdx, r11) are preserved, vector registers too: the compiler's preserve_all.
+ * The compiler's preserve_all: all but x0-x8, x16-x18 and v0-v7 (x86-64: rax, rdx, r11) are preserved; ours touch no vectors.
  * The functions run on a stack of the runtime's. They may wait, and begin the program's signal handlers before they act.
  */
 #ifdef __clang__
@@ -84,9 +84,7 @@ typedef HOOK_CALL struct hook_result hook_function(struct hook_self *self, const
 	X(enter)      /* code that the pass cannot see into is about to access a bytes; b: HOOK_READ | HOOK_WRITE; \
 			 until the next leave (which ends all that were entered) nobody else does */ \
 	X(leave)      /* addr unused */                                                                              \
-	X(poll)	      /* polls has come to poll_until, at a loop's back edge: no access, no event */                 \
-	X(claim)      /* a loop will access [addr, addr + a); b as in enter: the same, but only for the scheme \
-			 with claims; the bracket stays open until leave */
+	X(poll)	      /* polls has come to poll_until, at a loop's back edge: no access, no event */
 
 struct hook_ops {
 #define HOOK_MEMBER(name) hook_function *name;
@@ -120,7 +118,6 @@ enum hook_kind {
 	HOOK_RANGE_WRITE,
 	HOOK_ASM,
 	HOOK_CALLED,
-	HOOK_CLAIM,
 	HOOK_POLL
 };
 enum { HOOK_SITE_ATOMIC = 1, HOOK_SITE_VOLATILE = 2, HOOK_SITE_LEFT_OUT = 4 /* not hooked; `why` says why */ };

@@ -250,6 +250,8 @@ long record_quick(struct thread *t, unsigned nr);
 
 /* ---- syscalls/capture.c: all others ----------------------------------------------- */
 
+/* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
+void touch_output(uint8_t *from, const uint8_t *to);
 /* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
 void call_run(struct call *c);
 

@@ -23,7 +23,7 @@ static const uint8_t claims_none[1] = { 0 }, claims_all[1] = { HOOK_READ | HOOK_
 #define HOOK_DECLARE(name) extern char hook_entry_##name[];
 HOOK_OPS(HOOK_DECLARE)
 static struct hook_ops hook_table;
-bool order_hooked;
+bool order_watches;
 
 void order_start(void)
 {
@@ -379,25 +379,27 @@ HOOK(set)
 	return (struct hook_result){ addr, 1 };
 }
 
-/* One piece through a buffer of ours: read, then written. */
-static bool copy_piece(struct thread *t, uint64_t site, uint64_t to, uint64_t from, uint64_t n)
+/* One piece through a buffer of ours: read, then written. held: both ranges are, so it is no event of its own. */
+static bool copy_piece(struct thread *t, uint64_t site, uint64_t to, uint64_t from, uint64_t n, bool held)
 {
-	uint8_t bytes[512];
+	uint8_t bytes[SET_BYTES];
+	if (held)
+		return !user_copy(bytes, (void *)from, n) && !user_copy((void *)to, bytes, n);
 	if (!wide(t, site, from, n, bytes, false))
 		return false;
 	next_part(t);
 	return wide(t, site, to, n, bytes, true);
 }
 
-/* Through a buffer of ours, from the end if they overlap so. */
-static bool move(uint64_t to, uint64_t from, uint64_t size)
+static bool copy_all(struct thread *t, uint64_t site, uint64_t to, uint64_t from, uint64_t size, bool held)
 {
-	uint8_t bytes[SET_BYTES];
-	bool backwards = to > from && to < from + size;
+	bool backwards = to > from && to < from + size; /* they overlap: from the end, as memmove does */
 	for (uint64_t done = 0, n; done < size; done += n) {
-		n = MIN(size - done, sizeof bytes);
+		n = MIN(size - done, (uint64_t)SET_BYTES);
 		uint64_t at = backwards ? size - done - n : done;
-		if (user_copy(bytes, (void *)(from + at), n) || user_copy((void *)(to + at), bytes, n))
+		if (done && !held)
+			next_part(t);
+		if (!copy_piece(t, site, to + at, from + at, n, held))
 			return false;
 	}
 	return true;
@@ -410,7 +412,7 @@ static bool copy_held(struct thread *t, uint64_t to, uint64_t from, uint64_t siz
 	o->event = t->self->events / 2;
 	ops->hold(o, from, size, ACCESS_READS);
 	ops->hold(o, to, size, ACCESS_WRITES);
-	bool done = move(to, from, size);
+	bool done = copy_all(t, 0, to, from, size, true);
 	ops->drop(o, done);
 	t->self->events |= 1;
 	return done;
@@ -418,18 +420,8 @@ static bool copy_held(struct thread *t, uint64_t to, uint64_t from, uint64_t siz
 
 HOOK(copy)
 {
-	if (ops->hold)
-		return (struct hook_result){ addr, copy_held(t, addr, a, b) };
-	bool backwards = addr > a && addr < a + b; /* they overlap: from the end, as memmove does */
-	for (uint64_t done = 0, n; done < b; done += n) {
-		n = MIN(b - done, 512ul);
-		uint64_t at = backwards ? b - done - n : done;
-		if (done)
-			next_part(t);
-		if (!copy_piece(t, site, addr + at, a + at, n))
-			return not_done;
-	}
-	return (struct hook_result){ addr, 1 };
+	bool done = ops->hold ? copy_held(t, addr, a, b) : copy_all(t, site, addr, a, b, false);
+	return (struct hook_result){ addr, done };
 }
 
 /* ---- code that the compiler cannot see into ------------------------------------------------------------------------ */
@@ -542,11 +534,6 @@ HOOK(poll)
 	return (struct hook_result){ 0, 1 };
 }
 
-HOOK(claim)
-{
-	return not_done;
-}
-
 void order_fault(struct thread *t)
 {
 	if (!t->self)
@@ -583,7 +570,7 @@ struct hook_result hook_run(struct thread *t)
 	if (!ops)
 		return not_done;
 	if (unlikely(!t->hooked)) {
-		t->hooked = order_hooked = true;
+		t->hooked = order_watches = true;
 		signals_update_held(t); /* its ops take no short cut from here on */
 		t->front->free = 0;
 	}

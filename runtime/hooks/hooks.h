@@ -37,8 +37,8 @@ enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
 
 /* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
 
-/* Some thread has made a hooked access: until then ops need not be remembered. */
-extern bool order_hooked;
+/* The scheme orders ops itself, or some thread has made a hooked access: until then nobody asks about ops. */
+extern bool order_watches;
 /* Chooses the scheme, before the program's first instruction. */
 void order_start(void);
 /* A stream has been opened for this thread: its struct hook_self is new. */
@@ -73,7 +73,8 @@ bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool 
 void order_sync_start(const struct order_ops *ops);
 bool order_syncs(void);
 /* Does the scheme want to know of this thread's ops and calls? Then they take no short cut. */
-bool order_sees_ops(const struct thread *t);
+bool order_sees_ops_of(const struct thread *t);
+#define order_sees_ops(t) (unlikely(order_watches) && order_sees_ops_of(t))
 /* Around an op or a call, if so. At replay a handler may begin after the first. */
 void order_before_wait(struct thread *t);
 void order_after_wait(struct thread *t);

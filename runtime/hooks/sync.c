@@ -25,9 +25,10 @@ void order_sync_start(const struct order_ops *o)
 {
 	ops = o && o->acquire ? o : 0;
 	pauses = o ? o->pause : 0;
+	order_watches = ops;
 }
 
-bool order_sees_ops(const struct thread *t)
+bool order_sees_ops_of(const struct thread *t)
 {
 	return ops || (t->hooked && pauses);
 }

@@ -40,7 +40,7 @@ static bool is_known(struct thread *t, uint64_t stamp)
 
 void op_edge(struct thread *t, uint64_t stamp)
 {
-	if (unlikely(order_hooked || order_syncs()) && !replaying)
+	if (unlikely(order_watches) && !replaying)
 		order_op_follows(t, stamp);
 	if (replaying || STAMP_CLOCK(stamp) <= fork_base || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
 		return;
@@ -200,7 +200,7 @@ static void replay_begin(struct thread *t)
 			order_released(t); /* if it had begun: that is an event which others may wait for */
 		thread_park(t);		   /* it had not finished this one when the recording ended */
 	}
-	if (unlikely(order_sees_ops(t))) {
+	if (order_sees_ops(t)) {
 		order_before_wait(t);
 		signals_deliver(t, true);
 	}
@@ -220,7 +220,7 @@ uint64_t op_begin(struct thread *t)
 		replay_begin(t);
 	else if (unlikely(t->front->chaos))
 		chaos_perturb(t);
-	if (unlikely(order_hooked || order_syncs()) && !replaying)
+	if (unlikely(order_watches) && !replaying)
 		order_op_begins(t);
 	return t->front->clock + 1;
 }
@@ -245,7 +245,7 @@ void op_end(struct thread *t)
 	struct front *f = t->front;
 	f->clock++;
 	if (!replaying) {
-		if (unlikely(order_sees_ops(t)))
+		if (order_sees_ops(t))
 			order_after_wait(t);
 		return;
 	}
@@ -253,7 +253,7 @@ void op_end(struct thread *t)
 	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
 		wake_waiters(t);
 	/* After `done`: it may wait for an event of who waits for this op. */
-	if (unlikely(order_sees_ops(t)))
+	if (order_sees_ops(t))
 		order_after_wait(t);
 }
 

@@ -446,8 +446,7 @@ void call_kernel(struct call *c)
 	c->restart = c->result == GATE_HELD;
 }
 
-/* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
-static void touch(uint8_t *from, const uint8_t *to)
+void touch_output(uint8_t *from, const uint8_t *to)
 {
 	for (volatile uint8_t *p = from; p < to + 4096; p += 4096)
 		*p = *p;
@@ -529,7 +528,7 @@ static void record(struct call *c)
 	bool in_ring = n && !uses_scratch;
 	uint8_t *end = in_ring ? out[n - 1].from + ALIGN_UP(out[n - 1].room, 8) : c->at;
 	if (unlikely(c->result == -EFAULT && in_ring))
-		touch(c->at, end);
+		touch_output(c->at, end);
 	c->kind = ENTRY_SYSCALL;
 	c->flags = (uint8_t)(add_tickets(c, end) | sys_nargs(c->row));
 	if (unlikely(in_ring && (c->flags & ENTRY_TICKETS)))

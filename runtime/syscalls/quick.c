@@ -42,13 +42,6 @@ static bool decide(struct quick *q, unsigned nr)
 	return true;
 }
 
-/* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
-static void __attribute__((noinline)) touch(uint8_t *from, const uint8_t *to)
-{
-	for (volatile uint8_t *p = from; p < to + 4096; p += 4096)
-		*p = *p;
-}
-
 /* An entry on its way. */
 struct going {
 	struct entry *e;
@@ -137,7 +130,7 @@ static inline long with_output(struct thread *t, const struct quick *q, unsigned
 	g.args[q->arg] = user;
 	uint8_t *end = (uint8_t *)b;
 	if (unlikely(result == -EFAULT))
-		touch(end, end + room);
+		touch_output(end, end + room);
 	uint64_t n = result < 0 ? 0 : q->size_arg == NO_ARG ? room : MIN((uint64_t)result * q->unit, room);
 	if (likely(n))
 		end = give(q, b, user, n, &result);

@@ -151,13 +151,12 @@ def plant(t, file, changes, weak=False):
 
 
 def stress(t, file, *words):
-    # a fault may also make it go round for ever: that is noticed by its status, too
-    return t.run(['timeout', '-k', '2', '100', t.path('order-stress'), SCHEMES.get(file, file[:-2]), *words], timeout=900)
+    return t.run([t.path('order-stress'), SCHEMES.get(file, file[:-2]), *words], timeout=900)
 
 
 def must_notice(t, file, what, *words):
     outcome = stress(t, file, '--runs=600', '--stall=2', *words)
-    t.check(outcome.status in (1, 124), f'{file} without {what}: not noticed in 600 runs: {outcome}\n{outcome.out.decode()}')
+    t.check(outcome.status == 1, f'{file} without {what}: not noticed in 600 runs: {outcome}\n{outcome.out.decode()}')
     t.notes.append(f'without {what}: ' + outcome.out.decode().split('\n')[0][:150])
 
 

@@ -235,7 +235,7 @@ hook_entry_\name:
 	hook_entries (\number + 1), \more
 	.endif
 .endm
-	hook_entries 0, load, store, load_wide, store_wide, rmw, rmw_wide, cas, cas_wide, set, copy, enter, leave, poll, claim
+	hook_entries 0, load, store, load_wide, store_wide, rmw, rmw_wide, cas, cas_wide, set, copy, enter, leave, poll
 hook_entry:
 	mov x17, #0x6010 << 32
 	sub x17, x0, x17

@@ -243,12 +243,6 @@ OPERATION(poll)
 	return (struct hook_result){ 0, 0 };
 }
 
-OPERATION(claim)
-{
-	BEGIN;
-	return end(0);
-}
-
 static const struct hook_ops ops = {
 #define MEMBER(name) do_##name,
 	HOOK_OPS(MEMBER)

@@ -849,8 +849,10 @@ enum outcome host_run(enum host_mode mode, const struct order_scheme *with)
 		perror("order-stress: fork");
 		exit(2);
 	}
-	if (!child)
+	if (!child) {
+		alarm(plan.stall * 30); /* a fault may make it go round for ever: then it is killed, and that is told */
 		run_child();
+	}
 	waitpid(child, &status, 0);
 	if (WIFSIGNALED(status)) {
 		snprintf(complaint, 4000, "killed by signal %d", WTERMSIG(status));

@@ -24,7 +24,7 @@ struct command {
 	const char *help;		   /* all of it for `heddle help VERB` */
 };
 extern const struct command command_record, command_replay, command_dump, command_stat, command_ls, command_rm,
-	command_doctor, command_order, command_help;
+	command_doctor, command_order, command_hunt, command_help;
 
 /* ---- main.c ---- */
 /* The verb with this name, or NULL. */
@@ -45,6 +45,8 @@ bool person_watching(void);
 const char *colour(FILE *stream, const char *code);
 /* A line on the terminal that replaces itself; shows nothing in the first half second. */
 void progress(const char *doing, uint64_t done, uint64_t all);
+/* The same with a text of the caller's. */
+void progress_line(const char *text);
 void progress_end(void);
 /* What ended a process: "exit status 3", "killed by SIGSEGV". */
 const char *status_text(int wait_status);
@@ -115,6 +117,8 @@ bool tree_reap(struct tree *tree);
 int tree_signal(struct tree *tree, siginfo_t *info, int milliseconds);
 /* Kills everybody. To be repeated until tree_reap() says false: they may fork meanwhile. */
 void tree_kill(void);
+/* Kills all that descend from a child of heddle's, but not the child. */
+void tree_kill_below(pid_t child);
 /* How many processes are left. */
 int tree_count(void);
 /* Sets control->stop, unless somebody was first. */

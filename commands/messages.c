@@ -89,7 +89,7 @@ void note(const char *format, ...)
 	va_end(args);
 }
 
-void progress(const char *doing, uint64_t done, uint64_t all)
+void progress_line(const char *text)
 {
 	static struct timespec begun, shown;
 	struct timespec now;
@@ -104,7 +104,15 @@ void progress(const char *doing, uint64_t done, uint64_t all)
 		return;
 	shown = now;
 	line_open = true;
-	fprintf(stderr, "\rheddle: %s: %3.0f %%\33[K", doing, all ? 100.0 * (double)done / (double)all : 0.0);
+	fprintf(stderr, "\rheddle: %s\33[K", text);
+}
+
+void progress(const char *doing, uint64_t done, uint64_t all)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "%s: %3.0f %%", doing, all ? 100.0 * (double)done / (double)all : 0.0);
+	progress_line(text);
 }
 
 void progress_end(void)

@@ -254,9 +254,9 @@ static struct member *list_processes(size_t *count)
 	return all;
 }
 
-static bool is_ours(const struct member *all, size_t n, pid_t pid)
+static bool is_ours(const struct member *all, size_t n, pid_t top, pid_t pid)
 {
-	if (pid == getpid())
+	if (pid == top)
 		return true;
 	for (size_t i = 0; i < n; i++)
 		if (all[i].pid == pid)
@@ -264,9 +264,9 @@ static bool is_ours(const struct member *all, size_t n, pid_t pid)
 	return false;
 }
 
-/* Calls `each` for all descendants of heddle, and says how many they are. By parents and not by
+/* Calls `each` for all descendants of a process, and says how many they are. By parents and not by
    /proc/PID/task/TID/children, which kernels need not have. */
-static int for_descendants(void (*each)(pid_t))
+static int for_descendants(pid_t top, void (*each)(pid_t))
 {
 	size_t n;
 	struct member *all = list_processes(&n);
@@ -276,7 +276,7 @@ static int for_descendants(void (*each)(pid_t))
 	while (more) { /* children may stand before their parents in the list */
 		more = false;
 		for (size_t i = 0; i < n; i++)
-			if (!all[i].ours && all[i].parent > 0 && is_ours(all, n, all[i].parent)) {
+			if (!all[i].ours && all[i].parent > 0 && is_ours(all, n, top, all[i].parent)) {
 				all[i].ours = more = true;
 				count++;
 				if (each)
@@ -294,12 +294,17 @@ static void kill_one(pid_t pid)
 
 void tree_kill(void)
 {
-	for_descendants(kill_one);
+	for_descendants(getpid(), kill_one);
+}
+
+void tree_kill_below(pid_t child)
+{
+	for_descendants(child, kill_one);
 }
 
 int tree_count(void)
 {
-	return for_descendants(NULL);
+	return for_descendants(getpid(), NULL);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

@@ -1,0 +1,646 @@
+/*
+ * heddle hunt: records a program again and again, on all cores, until a run fails; keeps that trace alone.
+ *
+ * A run is a `heddle record` of its own, started by us, so a run is recorded as if a user had done it. It works in a
+ * nest, a hidden directory beside the place where the trace is to end: to keep a run is a rename, to drop the others is
+ * to remove the nest. With `--via parallel` a run is a hunt for one run, started by GNU parallel, perhaps elsewhere.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "meta.h"
+
+static const char help[] =
+	"usage: heddle hunt [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+	"\n"
+	"Records PROGRAM again and again, its threads disturbed at random, until a run fails: by its\n"
+	"exit status, by a signal, by what it prints, or by not ending. Keeps that recording alone.\n"
+	"\n"
+	"      --runs=N        give up after N runs\n"
+	"      --minutes=M     give up after M minutes\n"
+	"      --jobs=N        N runs at a time; without: as many as there are processors\n"
+	"      --timeout=S     a run that takes longer than S seconds hangs, which is a failure (60)\n"
+	"      --expect=TEXT   a run that does not print TEXT fails\n"
+	"      --refuse=TEXT   a run that prints TEXT fails\n"
+	"      --chaos=N       the seed of the first run; the next take N+1, N+2, ...\n"
+	"      --no-chaos      do not disturb the threads\n"
+	"  -o, --output=DIR    keep the failing recording in the new directory DIR\n"
+	"      --order=NAME    as of `heddle record`\n"
+	"      --verify        as of `heddle record`\n"
+	"      --via=parallel  let GNU parallel run them; $PARALLEL may name other machines\n"
+	"  -q, --quiet         say nothing that is not an error\n"
+	"\n"
+	"Exit status: 0 a failing run was found, 1 none in the given runs or minutes.\n";
+
+enum { NOTHING_FOUND = 1, JOBS_MAX = 1024, OUTPUT_LINES = 10 };
+/* What a program that hangs gets to end by SIGTERM, which a replay can repeat, before it is killed. */
+#define PATIENCE 2.0
+
+struct job {
+	pid_t pid; /* of its heddle record; 0: idle */
+	unsigned long run;
+	double begun;
+	double told; /* when it was sent SIGTERM, since it hangs; 0: not yet */
+};
+
+static struct hunt {
+	long runs, jobs, chaos;
+	double seconds, timeout;
+	const char *minutes_text, *timeout_text, *expect, *refuse, *output, *order, *via;
+	bool no_chaos, verify, quiet;
+	char **argv;
+	char program[PATH_ROOM];
+	char nest[PATH_ROOM];
+	struct job *job;
+	unsigned long started, ended;
+	double begun;
+	sigset_t wanted, before;
+	int interrupted; /* by this signal */
+} h = { .runs = -1, .jobs = -1 };
+
+/* ---- small things ------------------------------------------------------------------------ */
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double positive(const char *text, const char *option, double otherwise)
+{
+	char *end;
+
+	if (!text)
+		return otherwise;
+	double value = strtod(text, &end);
+	if (end == text || *end || !(value > 0))
+		usage("--%s wants a number greater than 0, not '%s'", option, text);
+	return value;
+}
+
+static unsigned seed_of(unsigned long run)
+{
+	unsigned seed = (unsigned)((unsigned long)h.chaos + run - 1);
+
+	return seed ? seed : 1; /* 0 would be none */
+}
+
+static const char *elapsed_text(void)
+{
+	static char text[32];
+	unsigned s = (unsigned)(now() - h.begun);
+
+	snprintf(text, sizeof text, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
+	return text;
+}
+
+static void show_progress(void)
+{
+	char text[160];
+	double t = now() - h.begun;
+
+	if (h.quiet)
+		return;
+	snprintf(text, sizeof text, "hunting: %lu runs, %.1f per second, %s", h.ended,
+		 (double)h.ended / (t > 1 ? t : 1), elapsed_text());
+	progress_line(text);
+}
+
+/* ---- the nest ----------------------------------------------------------------------------- */
+
+static void remove_nest(void)
+{
+	if (*h.nest)
+		remove_all(h.nest);
+	*h.nest = 0;
+}
+
+/* Beside DIR if the user named one, else in the directory of traces. */
+static void make_nest(void)
+{
+	char place[PATH_ROOM];
+	const char *slash = h.output ? strrchr(h.output, '/') : NULL;
+	struct stat st;
+
+	if (!h.output)
+		snprintf(place, sizeof place, "%s", home_directory());
+	else if (slash)
+		snprintf(place, sizeof place, "%.*s", (int)(slash - h.output) + 1, h.output);
+	else
+		strcpy(place, ".");
+	if (h.output && !lstat(h.output, &st))
+		die("%s exists already; choose another name, or remove it with `heddle rm`", h.output);
+	if (!h.output && make_directories(place))
+		die("%s: cannot be made: %s; choose another place with HEDDLE_TRACE_DIR or -o", place, strerror(errno));
+	if (snprintf(h.nest, sizeof h.nest, "%s/.hunt-XXXXXX", place) >= PATH_ROOM - 64)
+		die("%s: this path is too long", place);
+	if (!mkdtemp(h.nest))
+		die("%s: cannot be made: %s; choose another place with -o", h.nest, strerror(errno));
+	on_death(remove_nest);
+}
+
+static void run_path(unsigned long run, char path[PATH_ROOM])
+{
+	snprintf(path, PATH_ROOM, "%.900s/%lu", h.nest, run);
+}
+
+static void output_path(unsigned long run, char path[PATH_ROOM])
+{
+	snprintf(path, PATH_ROOM, "%.900s/%lu.out", h.nest, run);
+}
+
+static void drop(unsigned long run)
+{
+	char path[PATH_ROOM];
+
+	run_path(run, path);
+	remove_all(path);
+	output_path(run, path);
+	unlink(path);
+}
+
+/* ---- one run -------------------------------------------------------------------------------- */
+
+/* A list of words, NULL at the end. */
+struct words {
+	char *list[32];
+	size_t count;
+};
+
+static void add_word(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_word(struct words *w, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&w->list[w->count++], format, args) < 0)
+		die("not enough memory");
+	va_end(args);
+}
+
+/* What record and another hunt both understand. */
+static void add_common(struct words *w, const char *output)
+{
+	add_word(w, "--quiet");
+	if (output)
+		add_word(w, "--output=%s", output);
+	if (h.order)
+		add_word(w, "--order=%s", h.order);
+	if (h.verify)
+		add_word(w, "--verify");
+}
+
+/* Those and the program with its arguments, in one list. */
+static char **with_program(const struct words *w)
+{
+	size_t n = 0;
+
+	while (h.argv[n])
+		n++;
+	char **all = calloc(w->count + n + 2, sizeof *all);
+	if (!all)
+		die("not enough memory");
+	memcpy(all, w->list, w->count * sizeof *all);
+	all[w->count] = "--";
+	memcpy(all + w->count + 1, h.argv, n * sizeof *all);
+	return all;
+}
+
+static void redirect(int fd, const char *path, int flags)
+{
+	int file = open(path, flags | O_CLOEXEC, 0600);
+
+	if (file < 0 || dup2(file, fd) < 0)
+		_exit(EXIT_CANNOT);
+}
+
+/* In the child. A group of its own: Ctrl-C is for us, and we end it. */
+static void become_record(unsigned long run, pid_t hunter)
+{
+	char trace[PATH_ROOM], output[PATH_ROOM];
+	struct words w = { .count = 0 };
+
+	run_path(run, trace);
+	output_path(run, output);
+	add_word(&w, "heddle");
+	add_word(&w, "record");
+	add_common(&w, trace);
+	if (!h.no_chaos)
+		add_word(&w, "--chaos=%u", seed_of(run));
+	char **argv = with_program(&w);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != hunter)
+		_exit(EXIT_CANNOT);
+	sigprocmask(SIG_SETMASK, &h.before, NULL);
+	redirect(0, "/dev/null", O_RDONLY);
+	redirect(1, output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+	dup2(1, 2);
+	execv("/proc/self/exe", argv);
+	_exit(EXIT_CANNOT);
+}
+
+static void start_run(struct job *job)
+{
+	pid_t hunter = getpid();
+
+	fflush(NULL);
+	*job = (struct job){ .run = ++h.started, .begun = now() };
+	job->pid = fork();
+	if (job->pid < 0)
+		die("fork: %s; fewer --jobs may help", strerror(errno));
+	if (!job->pid)
+		become_record(job->run, hunter);
+}
+
+/* ---- did it fail? ------------------------------------------------------------------------------ */
+
+static bool printed(unsigned long run, const char *text)
+{
+	char path[PATH_ROOM];
+	struct stat st;
+	bool found = false;
+
+	output_path(run, path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size) {
+		char *all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (all != MAP_FAILED) {
+			found = memmem(all, (size_t)st.st_size, text, strlen(text));
+			munmap(all, (size_t)st.st_size);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* The last lines that a run printed. */
+static void show_output(unsigned long run)
+{
+	char path[PATH_ROOM], text[4096];
+	int lines = 0;
+
+	output_path(run, path);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fseek(file, -(long)sizeof text, SEEK_END))
+		rewind(file); /* it is shorter than that */
+	size_t n = fread(text, 1, sizeof text, file), at = n ? n - 1 : 0;
+	while (at && !(text[at - 1] == '\n' && ++lines == OUTPUT_LINES))
+		at--;
+	fwrite(text + at, 1, n - at, stdout);
+	fclose(file);
+}
+
+/* heddle itself could not: nothing that another run would do better. */
+static void cannot_record(const struct job *job)
+{
+	progress_end();
+	show_output(job->run);
+	fflush(stdout);
+	tree_kill();
+	die("run %lu could not be recorded; above is what it said", job->run);
+}
+
+/* Why this run failed, or NULL. The end stands in its trace: 122 may also be the program's own exit status. */
+static const char *failure(const struct job *job)
+{
+	char path[PATH_ROOM];
+	static char text[PATH_ROOM];
+	struct trace_problem problem;
+	struct meta meta = { 0 };
+
+	run_path(job->run, path);
+	if (meta_try_load(&meta, path, &problem) || !meta.finished || (meta.status == STATUS_UNKNOWN && !job->told))
+		cannot_record(job);
+	uint32_t status = meta.status;
+	meta_free(&meta);
+	if (job->told)
+		snprintf(text, sizeof text, "had not ended after %g s", h.timeout);
+	else if (status)
+		snprintf(text, sizeof text, "failed: %s", status_text((int)status));
+	else if (h.refuse && printed(job->run, h.refuse))
+		snprintf(text, sizeof text, "failed: it printed \"%s\"", h.refuse);
+	else if (h.expect && !printed(job->run, h.expect))
+		snprintf(text, sizeof text, "failed: it did not print \"%s\"", h.expect);
+	else
+		return NULL;
+	return text;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+/* Ends the other runs, with all that they started: nobody writes to the nest then. */
+static void end_all(void)
+{
+	do
+		tree_kill();
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+}
+
+static void keep(const struct job *job, char path[PATH_ROOM])
+{
+	char from[PATH_ROOM];
+
+	run_path(job->run, from);
+	if (h.output)
+		snprintf(path, PATH_ROOM, "%s", h.output);
+	else
+		home_new_trace(h.program, path); /* made and empty: what rename can replace */
+	if (rename(from, path)) {
+		*h.nest = 0; /* it is not lost */
+		die("%s: cannot be moved to %s: %s", from, path, strerror(errno));
+	}
+}
+
+/* Said even by a quiet hunt: for this it was started. */
+static void tell_found(const struct job *job, const char *why, const char *path)
+{
+	char seed[64] = "";
+	struct trace_problem problem;
+	struct meta meta = { 0 };
+
+	progress_end();
+	if (!h.quiet)
+		show_output(job->run);
+	if (!h.no_chaos)
+		snprintf(seed, sizeof seed, " (--chaos=%u)", seed_of(job->run));
+	note("run %lu%s %s", job->run, seed, why);
+	if (meta_try_load(&meta, path, &problem))
+		die("%s", problem.text);
+	note("recorded (%s) in %s; `heddle replay %s` runs it again", meta_text(&meta, "level"), path,
+	     h.output ? path : strrchr(path, '/') + 1);
+	if (!h.quiet)
+		note("%lu runs in %s, %.1f per second", h.ended, elapsed_text(), (double)h.ended / (now() - h.begun));
+}
+
+static int found(const struct job *job, const char *why)
+{
+	char path[PATH_ROOM];
+
+	end_all();
+	keep(job, path);
+	tell_found(job, why, path);
+	remove_nest();
+	return 0;
+}
+
+static int die_interrupted(void)
+{
+	signal(h.interrupted, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &h.before, NULL);
+	raise(h.interrupted);
+	return 128 + h.interrupted;
+}
+
+static int not_found(void)
+{
+	end_all();
+	remove_nest();
+	if (!h.quiet)
+		note("%s: none of %lu runs failed (%s, %.1f per second)%s", h.interrupted ? "interrupted" : "given up",
+		     h.ended, elapsed_text(), (double)h.ended / (now() - h.begun),
+		     h.interrupted ? "" : "; more --runs or --minutes, or other arguments, may show it");
+	return h.interrupted ? die_interrupted() : NOTHING_FOUND;
+}
+
+/* ---- the hunt ----------------------------------------------------------------------------------- */
+
+static bool over(void)
+{
+	return h.interrupted || (h.seconds > 0 && now() - h.begun > h.seconds);
+}
+
+static void start_runs(void)
+{
+	for (long i = 0; i < h.jobs && !over(); i++)
+		if (!h.job[i].pid && (h.runs < 0 || h.started < (unsigned long)h.runs))
+			start_run(&h.job[i]);
+}
+
+/* SIGTERM, which record hands on and logs; whoever does not heed it is killed. */
+static void end_hanging(void)
+{
+	for (long i = 0; i < h.jobs; i++) {
+		struct job *job = &h.job[i];
+		if (!job->pid || now() - job->begun < h.timeout)
+			continue;
+		if (!job->told) {
+			job->told = now();
+			kill(job->pid, SIGTERM);
+		} else if (now() - job->told > PATIENCE)
+			tree_kill_below(job->pid);
+	}
+}
+
+/* A run that ended; NULL: none has. */
+static struct job *next_ended(void)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		for (long i = 0; i < h.jobs; i++)
+			if (h.job[i].pid == pid) {
+				h.job[i].pid = 0;
+				h.ended++;
+				return &h.job[i];
+			}
+	return NULL;
+}
+
+static void wait_a_little(void)
+{
+	int sig = sigtimedwait(&h.wanted, NULL, &(struct timespec){ .tv_nsec = 50000000 });
+
+	if (sig > 0 && sig != SIGCHLD)
+		h.interrupted = sig;
+}
+
+static void take_signals(void)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
+	struct sigaction act;
+
+	sigemptyset(&h.wanted);
+	sigaddset(&h.wanted, SIGCHLD);
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+		if (!sigaction(ending[i], NULL, &act) && act.sa_handler != SIG_IGN)
+			sigaddset(&h.wanted, ending[i]);
+	sigprocmask(SIG_BLOCK, &h.wanted, &h.before);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that end_all() finds those whose heddle it has killed */
+}
+
+static int hunt(void)
+{
+	struct job *job;
+
+	for (;;) {
+		start_runs();
+		show_progress();
+		while ((job = next_ended())) {
+			const char *why = over() ? NULL : failure(job);
+			if (why)
+				return found(job, why);
+			drop(job->run);
+			start_runs();
+		}
+		if (over() || (h.runs >= 0 && h.ended >= (unsigned long)h.runs))
+			return not_found();
+		end_hanging();
+		wait_a_little();
+	}
+}
+
+/* ---- GNU parallel --------------------------------------------------------------------------------- */
+
+/* In the child: each line of its input is a seed, and the first hunt that ends with 0 ends them all. */
+static void become_parallel(int seeds)
+{
+	struct words w = { .count = 0 };
+	char self[PATH_ROOM];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = 0;
+	add_word(&w, "parallel");
+	add_word(&w, "--quote");
+	add_word(&w, "--halt=now,success=1");
+	add_word(&w, "--jobs=%ld", h.jobs);
+	add_word(&w, "%s", self);
+	add_word(&w, "hunt");
+	add_word(&w, "--runs=1");
+	add_word(&w, "--jobs=1");
+	add_word(&w, "--timeout=%g", h.timeout);
+	add_word(&w, "--chaos={}");
+	if (h.no_chaos)
+		add_word(&w, "--no-chaos");
+	if (h.expect)
+		add_word(&w, "--expect=%s", h.expect);
+	if (h.refuse)
+		add_word(&w, "--refuse=%s", h.refuse);
+	add_common(&w, h.output);
+	sigprocmask(SIG_SETMASK, &h.before, NULL);
+	dup2(seeds, 0);
+	execvp("parallel", with_program(&w));
+	die("GNU parallel does not start: %s; install it (`apt-get install parallel`), or hunt without --via",
+	    strerror(errno));
+}
+
+/* In another child: numbers without end, or as many as runs were asked for. */
+static void write_seeds(int to)
+{
+	FILE *out = fdopen(to, "w");
+
+	for (unsigned long run = 1; out && (h.runs < 0 || run <= (unsigned long)h.runs); run++)
+		fprintf(out, "%u\n", seed_of(run));
+	_exit(out && !fclose(out) ? 0 : EXIT_CANNOT);
+}
+
+/* How parallel ended: 0 if a hunt did, up to 101 if none was lucky. */
+static int parallel_status(int status)
+{
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	if (h.interrupted)
+		return die_interrupted();
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CANNOT)
+		return EXIT_CANNOT;
+	if (!over() && (!WIFEXITED(status) || WEXITSTATUS(status) > 101))
+		die("GNU parallel failed (%s); its message is above", status_text(status));
+	if (!h.quiet)
+		note("given up after %s: no run failed", elapsed_text());
+	return NOTHING_FOUND;
+}
+
+static int hunt_by_parallel(void)
+{
+	int seeds[2], status = 0;
+
+	if (pipe2(seeds, O_CLOEXEC))
+		die("pipe: %s", strerror(errno));
+	fflush(NULL);
+	pid_t writer = fork();
+	if (!writer)
+		write_seeds(seeds[1]);
+	close(seeds[1]);
+	pid_t pid = fork();
+	if (!pid)
+		become_parallel(seeds[0]);
+	close(seeds[0]);
+	if (writer < 0 || pid < 0)
+		die("fork: %s", strerror(errno));
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (over()) /* the first time it starts no more, the second time it ends those that run */
+			kill(pid, SIGTERM);
+		wait_a_little();
+	}
+	kill(writer, SIGKILL);
+	return parallel_status(status);
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------------- */
+
+static void check_options(void)
+{
+	h.seconds = 60 * positive(h.minutes_text, "minutes", 0);
+	h.timeout = positive(h.timeout_text, "timeout", 60);
+	if (!h.runs)
+		usage("--runs wants a number from 1 on");
+	if (!h.jobs || h.jobs > JOBS_MAX)
+		usage("--jobs wants a number from 1 to %d", JOBS_MAX);
+	if (h.via && strcmp(h.via, "parallel"))
+		usage("--via knows only GNU parallel: --via=parallel");
+	if (h.no_chaos && h.chaos)
+		usage("--chaos and --no-chaos exclude each other");
+	if (h.chaos <= 0)
+		h.chaos = ((time(NULL) ^ getpid() << 8) & 0xffffff) | 1;
+	if (h.jobs < 0) {
+		cpu_set_t set;
+		h.jobs = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+	}
+}
+
+static int run_hunt(int argc, char **argv)
+{
+	const struct option_row options[] = {
+		{ "runs", 0, OPTION_NUMBER, &h.runs },	       { "minutes", 0, OPTION_TEXT, &h.minutes_text },
+		{ "jobs", 'j', OPTION_NUMBER, &h.jobs },       { "timeout", 0, OPTION_TEXT, &h.timeout_text },
+		{ "expect", 0, OPTION_TEXT, &h.expect },       { "refuse", 0, OPTION_TEXT, &h.refuse },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &h.chaos }, { "no-chaos", 0, OPTION_FLAG, &h.no_chaos },
+		{ "output", 'o', OPTION_TEXT, &h.output },     { "order", 0, OPTION_TEXT, &h.order },
+		{ "verify", 0, OPTION_FLAG, &h.verify },       { "via", 0, OPTION_TEXT, &h.via },
+		{ "quiet", 'q', OPTION_FLAG, &h.quiet },       OPTIONS_END,
+	};
+
+	if (!read_options(argc, argv, options, true))
+		usage("which program? `heddle hunt PROGRAM ARGUMENTS...`");
+	check_options();
+	h.argv = argv;
+	find_program(argv[0], h.program);
+	h.begun = now();
+	take_signals();
+	if (h.via)
+		return hunt_by_parallel();
+	h.job = calloc((size_t)h.jobs, sizeof *h.job);
+	if (!h.job)
+		die("not enough memory");
+	make_nest();
+	return hunt();
+}
+
+const struct command command_hunt = { "hunt", run_hunt, "record a program until it fails", help };

@@ -1,0 +1,140 @@
+"""heddle hunt: what it finds, what it says when there is nothing to find, and what it leaves behind."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+import cells
+from harness import CANNOT, ROOT, USAGE, end_session
+
+NONE = 1        # hunt's exit status when no run failed
+
+
+def hunt(t, *words, timeout=120, **more):
+    return t.run([t.heddle, 'hunt', *words], timeout=timeout, **more)
+
+
+def left(t):
+    """What is in the directory of traces, besides copies of mapped files."""
+    return sorted(set(os.listdir(t.path('traces'))) - {'.files'}) if os.path.exists(t.path('traces')) else []
+
+
+def check_kept(t, outcome, name):
+    """One trace is there, it is the latest, and the command that was printed replays it."""
+    t.check(outcome.status == 0, f'hunt: {outcome}')
+    t.check(set(left(t)) == {f'{name}-1', 'latest'}, f'left behind: {left(t)}')
+    printed = re.search(rb'`heddle (replay \S+)`', outcome.err)
+    t.check(printed, f'no replay command: {outcome}')
+    return t.run([t.heddle, *printed.group(1).decode().split()])
+
+
+def case_finds_a_rare_failure(t):
+    """A program of tests/bugs that fails in few runs: the failing one is found, kept, and replays as printed."""
+    program = cells.program(t, os.path.join(cells.BUGS, 'reuse.c'))
+    outcome = hunt(t, '--runs=500', '--', program, '2')
+    again = check_kept(t, outcome, 'reuse')
+    t.check(again.status == 1 and b'FAILED' in again.out and again.out == outcome.out,
+            f'found {outcome.out!r}, replayed {again}: {again.out!r}')
+
+
+case_finds_a_rare_failure.quick = True
+
+
+def case_a_hang_is_a_failure(t):
+    """Two threads that wait for each other's lock: the run is ended, and its replay tells who waits for whom."""
+    program = t.compile(os.path.join(ROOT, 'tests/threads/parts/deadlock.c'), name='threads/deadlock')
+    outcome = hunt(t, '--timeout=2', '--jobs=1', '--', program)
+    t.check(b'had not ended after 2 s' in outcome.err, f'{outcome}')
+    again = check_kept(t, outcome, 'deadlock')
+    t.check(again.status == -signal.SIGTERM and b'deadlock' in again.err, f'replay: {again}')
+
+
+def case_a_hang_that_ignores_sigterm(t):
+    outcome = hunt(t, '--timeout=1', '--jobs=1', '--', 'sh', '-c', 'trap "" TERM; while :; do sleep 1; done')
+    again = check_kept(t, outcome, 'sh')
+    t.check(again.status in (0, -signal.SIGKILL), f'replay: {again}')
+
+
+def case_nothing_to_find(t):
+    """A program that never fails: as many runs as were asked for, and a clear word."""
+    ran = t.path('ran')
+    outcome = hunt(t, '--runs=7', '--jobs=3', '--', 'sh', '-c', f'echo x >> {ran}')
+    t.check(outcome.status == NONE and b'none of 7 runs failed' in outcome.err, f'{outcome}')
+    with open(ran) as file:
+        t.check(len(file.readlines()) == 7, 'not seven runs')
+    t.check(left(t) == [], f'left behind: {left(t)}')
+
+
+def case_minutes(t):
+    outcome = hunt(t, '--minutes=0.02', '--', 'true')
+    t.check(outcome.status == NONE and re.search(rb'none of [1-9]\d* runs failed', outcome.err), f'{outcome}')
+    t.check(left(t) == [], f'left behind: {left(t)}')
+
+
+def case_output_that_is_expected(t):
+    """--expect and --refuse make failures of runs that end with 0; the program's exit status 122 is not ours."""
+    for words, script, found in ((['--expect=good'], 'echo good', False), (['--expect=good'], 'echo bad', True),
+                                 (['--refuse=bad'], 'echo good', False), (['--refuse=bad'], 'echo bad', True),
+                                 ([], 'exit 122', True)):
+        trace = t.path('kept')
+        outcome = hunt(t, '--runs=2', *words, '-o', trace, '--', 'sh', '-c', script)
+        t.check(outcome.status == (0 if found else NONE), f'{words} {script}: {outcome}')
+        t.check(os.path.isdir(trace) == found, f'{words} {script}: the trace is {"not " * found}there')
+        if found:
+            t.check(t.replay(trace).out == outcome.out, 'the kept run is another one')
+            t.run_well([t.heddle, 'rm', trace])
+
+
+def case_every_run_has_its_seed(t):
+    outcome = hunt(t, '--chaos=41', '--jobs=1', '--runs=9', '--', 'sh', '-c', 'read n < n; echo $((n + 1)) > n; [ $n != 3 ]', cwd=numbered(t))
+    t.check(b'run 4 (--chaos=44) failed: exit status 1' in outcome.err, f'{outcome}')
+
+
+def numbered(t):
+    folder = t.folder('work')
+    with open(os.path.join(folder, 'n'), 'w') as file:
+        file.write('0\n')
+    return folder
+
+
+def case_interrupted(t):
+    """Ctrl-C: neither runs nor files are left, and hunt dies of it."""
+    process = subprocess.Popen([t.heddle, 'hunt', '--jobs=2', '--', 'sh', '-c', f'echo $$ >> {t.path("pids")}; sleep 300 & wait'],
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=t.env, cwd=t.dir, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 30
+        while not os.path.exists(t.path('pids')) or len(open(t.path('pids')).readlines()) < 2:
+            t.check(time.monotonic() < deadline, 'the runs do not start')
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        err = process.communicate(timeout=30)[1]
+    finally:
+        end_session(process)
+    t.check(process.returncode == -signal.SIGINT and b'interrupted' in err, f'{process.returncode} {err}')
+    t.check(left(t) == [], f'left behind: {left(t)}')
+    for pid in open(t.path('pids')).read().split():
+        t.check(not os.path.exists(f'/proc/{pid}'), f'process {pid} is left')
+
+
+def case_via_parallel(t):
+    program = cells.program(t, os.path.join(cells.BUGS, 'reuse.c'))
+    outcome = hunt(t, '--via=parallel', '--runs=500', '--', program, '2')
+    again = check_kept(t, outcome, 'reuse')
+    t.check(again.status == 1 and b'FAILED' in again.out, f'replay: {again}')
+    outcome = hunt(t, '--via=parallel', '--runs=3', '--', 'sh', '-c', 'echo "a  b"; exit 0')
+    t.check(outcome.status == NONE and b'no run failed' in outcome.err, f'{outcome}')
+    outcome = hunt(t, '--via=parallel', '--runs=3', '--expect=a  b', '--', 'sh', '-c', 'echo "a  b"; exit 0')
+    t.check(outcome.status == NONE, f'words with spaces arrive changed: {outcome}')
+
+
+def case_bad_input(t):
+    for words, status, text in ((['--runs=0', 'true'], USAGE, b'--runs'), (['--minutes=soon', 'true'], USAGE, b'--minutes'),
+                                (['--jobs=0', 'true'], USAGE, b'--jobs'), (['--via=pigeon', 'true'], USAGE, b'--via'),
+                                ([], USAGE, b'which program'), (['./nothing'], CANNOT, b'no such program'),
+                                (['--order=none', 'true'], CANNOT, b'no order'), (['-o', t.dir, 'true'], CANNOT, b'exists already')):
+        outcome = hunt(t, *words)
+        t.check(outcome.status == status and text in outcome.err + outcome.out, f'hunt {words}: {outcome} {outcome.out!r}')
+        t.check(left(t) == [], f'hunt {words} left {left(t)}')
+    outcome = t.run([t.heddle, 'hunt', '--via=parallel', '--runs=1', '/bin/true'], env=dict(t.env, PATH='/nowhere'))
+    t.check(outcome.status == CANNOT and b'install' in outcome.err, f'without parallel: {outcome}')

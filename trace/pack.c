@@ -436,8 +436,10 @@ static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t 
 	struct {
 		struct entry e;
 		uint64_t events;
-	} last = { { .size = sizeof last, .kind = ENTRY_LAST, .flags = 1, .result = (int64_t)ring->header->front[0] },
-		   0 };
+	} last = { { .size = sizeof last, .kind = ENTRY_LAST, .flags = 1 }, 0 };
+	/* the second: an op that was under way, and that others have seen */
+	const uint64_t *ops = ring->header->front;
+	last.e.result = (int64_t)(ops[0] > ops[1] ? ops[0] : ops[1]);
 	size_t order = last_order(ring, to);
 
 	uint64_t self[8]; /* format.h: the first number, and the last */

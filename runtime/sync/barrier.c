@@ -19,8 +19,10 @@
 /* Returns whether this was the last; then the others are on their way. */
 static bool arrive(struct thread *t, struct barrier *b, uint64_t op, int place)
 {
-	uint64_t *side = stamp_lock(b), last = *side, mine = STAMP(front_of(t)->slot, op);
+	uint64_t *side = stamp_lock(b), mine = STAMP(front_of(t)->slot, op);
 	bool complete = b->arrived + 1 >= b->count;
+	op_edge(t, *side);
+	op_shown(t);
 	*side = mine;
 	if (complete) {
 		b->arrived = 0;
@@ -31,17 +33,13 @@ static bool arrive(struct thread *t, struct barrier *b, uint64_t op, int place)
 		sleeper_add(sleeper_of(t, (unsigned)place), (uint64_t)b);
 	}
 	stamp_unlock(side);
-	op_edge(t, last);
 	return complete;
 }
 
 static bool arrive_shared(struct thread *t, struct barrier *b, uint64_t op, int place)
 {
 	struct sleeper *s = sleeper_of(t, (unsigned)place);
-	uint64_t *side = stamp_lock(b), last = *side;
-	*side = STAMP(front_of(t)->slot, op);
-	stamp_unlock(side);
-	op_edge(t, last);
+	side_follow(t, b, op, true);
 	s->used = 1;
 	s->object = 0;						 /* in no queue: that is how barrier_leave knows */
 	s->woken = __atomic_load_n(&b->round, __ATOMIC_RELAXED); /* cannot move before we have arrived */

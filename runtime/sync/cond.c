@@ -257,12 +257,8 @@ long sync_cond_wake(struct thread *t, uint64_t a, uint64_t n, uint64_t c, uint64
 		op_end(t);
 		return 0;
 	}
-	if (is_shared(cond)) {
-		uint64_t *side = stamp_lock(cond), last = *side;
-		*side = mine;
-		stamp_unlock(side);
-		op_edge(t, last);
-	}
+	if (is_shared(cond))
+		side_follow(t, cond, op, true);
 	op_given(t);
 	if (is_shared(cond))
 		shared_wake(cond, (unsigned)n);

@@ -64,15 +64,12 @@ static void follow(struct thread *t, struct mutex *m, uint64_t op, bool held)
 	uint64_t mine = STAMP(front_of(t)->slot, op);
 	if (has_stamp(m)) {
 		op_edge(t, __atomic_load_n(&m->stamp, __ATOMIC_RELAXED));
-		if (held)
-			__atomic_store_n(&m->stamp, mine, __ATOMIC_RELAXED);
-	} else if (!replaying) {
-		uint64_t *stamp = stamp_lock(m);
-		uint64_t last = *stamp;
-		if (held)
-			*stamp = mine;
-		stamp_unlock(stamp);
-		op_edge(t, last);
+		if (!held)
+			return;
+		op_shown(t);
+		__atomic_store_n(&m->stamp, mine, __ATOMIC_RELAXED);
+	} else {
+		side_follow(t, m, op, held);
 	}
 }
 

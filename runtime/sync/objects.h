@@ -145,6 +145,16 @@ static inline void op_given_end(struct thread *t)
 	if (replaying)
 		op_end(t);
 }
+/* The same for an op that leaves its stamp before it is over: its edges are logged, and from here on others may follow it.
+   If the process is killed before it is over, replay does it all the same. */
+static inline void op_shown(struct thread *t)
+{
+	if (!replaying)
+		__atomic_store_n(&front_of(t)->done, front_of(t)->clock + 1, __ATOMIC_RELEASE);
+}
+
+/* stamps.c: the op `op` follows the last one of an object whose stamp is in the side table. leaves: it is the next. */
+void side_follow(struct thread *t, const void *object, uint64_t op, bool leaves);
 
 /* mutex.c: waits for a word of the kind 0 free, 1 held, 2 held and somebody may sleep. Record only. Returns 0 (it is
    ours), EBUSY (`try`), ETIMEDOUT, EINVAL (the deadline is none), or SYNC_INTERRUPTED. */

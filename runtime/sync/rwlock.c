@@ -28,21 +28,11 @@ static uint64_t *readers_word(struct thread *t, struct rwlock *l)
 	}
 }
 
-static void side_follow(struct thread *t, struct rwlock *l, uint64_t op)
-{
-	if (replaying)
-		return;
-	uint64_t *side = stamp_lock(l), last = *side;
-	*side = STAMP(front_of(t)->slot, op);
-	stamp_unlock(side);
-	op_edge(t, last);
-}
-
 /* The op has got the lock, or not (then it follows whoever may hold it). */
 static void follow(struct thread *t, struct rwlock *l, uint64_t op, bool write)
 {
 	if (l->shared) {
-		side_follow(t, l, op);
+		side_follow(t, l, op, true);
 		return;
 	}
 	op_edge(t, __atomic_load_n(&l->written, __ATOMIC_RELAXED));
@@ -156,6 +146,17 @@ long sync_rwlock_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t clock
 	return r;
 }
 
+/* follows: readers before us are ours to pass on (acquire and release); their edges are logged before others follow us. */
+static void leave_stamp(struct thread *t, uint64_t *word, uint64_t mine, bool follows)
+{
+	uint64_t last = __atomic_load_n(word, __ATOMIC_RELAXED);
+	do {
+		if (follows)
+			op_edge(t, last);
+		op_shown(t);
+	} while (!__atomic_compare_exchange_n(word, &last, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
 /* a: the lock */
 long sync_rwlock_unlock(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -166,11 +167,9 @@ long sync_rwlock_unlock(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 	if (write)
 		__atomic_store_n(&l->writer, 0, __ATOMIC_RELAXED);
 	if (l->shared)
-		side_follow(t, l, op);
-	else if (write)
-		__atomic_store_n(&l->written, mine, __ATOMIC_RELAXED);
-	else /* acquire and release: the readers before us are ours to pass on */
-		op_edge(t, __atomic_exchange_n(readers_word(t, l), mine, __ATOMIC_ACQ_REL));
+		side_follow(t, l, op, true);
+	else
+		leave_stamp(t, write ? &l->written : readers_word(t, l), mine, !write);
 	op_given(t);
 	give(l, write);
 	op_given_end(t);

@@ -96,16 +96,17 @@ long sync_sem_give(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_
 	(void)b, (void)c, (void)d;
 	struct semaphore *s = (struct semaphore *)a;
 	uint64_t op = op_begin(t), mine = STAMP(front_of(t)->slot, op), last = 0;
-	if (!s->shared) {
-		/* acquire and release: whoever follows us follows all posts before */
-		last = __atomic_exchange_n(&s->stamp, mine, __ATOMIC_ACQ_REL);
-	} else if (!replaying) {
-		uint64_t *side = stamp_lock(s);
-		last = *side;
-		*side = mine;
-		stamp_unlock(side);
+	if (s->shared) {
+		side_follow(t, s, op, true);
+	} else {
+		/* acquire and release: whoever follows us follows all posts before, whose edges are logged by then */
+		last = __atomic_load_n(&s->stamp, __ATOMIC_RELAXED);
+		do {
+			op_edge(t, last);
+			op_shown(t);
+		} while (!__atomic_compare_exchange_n(&s->stamp, &last, mine, false, __ATOMIC_ACQ_REL,
+						      __ATOMIC_ACQUIRE));
 	}
-	op_edge(t, last);
 	if (replaying) {
 		long r = op_outcome(t, 0);
 		if (!r)

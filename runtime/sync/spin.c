@@ -8,17 +8,6 @@
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"
 
-static void follow(struct thread *t, uint32_t *word, uint64_t op, bool held)
-{
-	if (replaying)
-		return;
-	uint64_t *side = stamp_lock(word), last = *side;
-	if (held)
-		*side = STAMP(front_of(t)->slot, op);
-	stamp_unlock(side);
-	op_edge(t, last);
-}
-
 /* a: the lock; how: MUTEX_WAIT or MUTEX_TRY */
 long sync_spin_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, uint64_t d)
 {
@@ -37,7 +26,7 @@ long sync_spin_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, uint
 		r = word_lock(t, word, how == MUTEX_TRY, 0, 0);
 		if (r == SYNC_INTERRUPTED)
 			return r;
-		follow(t, word, op, !r);
+		side_follow(t, word, op, !r);
 	}
 	r = op_outcome(t, r);
 	if (!r && replaying)
@@ -52,7 +41,7 @@ long sync_spin_unlock(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint
 	(void)b, (void)c, (void)d;
 	uint32_t *word = (uint32_t *)a;
 	uint64_t op = op_begin(t);
-	follow(t, word, op, true);
+	side_follow(t, word, op, true);
 	op_given(t);
 	if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) == 2)
 		sync_wake(word, 1);

@@ -7,6 +7,7 @@
  * from level to level always finds the same place for it.
  */
 #include "runtime/runtime.h"
+#include "runtime/sync/objects.h"
 #include <linux/mman.h>
 
 #define FIRST  65536ul /* places of the first level; a power of two */
@@ -87,4 +88,17 @@ void stamps_forked(void)
 		for (uint64_t i = 0; levels[level] && i < places(level); i++)
 			if (levels[level][i].lock)
 				levels[level][i].lock = 0;
+}
+
+void side_follow(struct thread *t, const void *object, uint64_t op, bool leaves)
+{
+	if (replaying)
+		return;
+	uint64_t *side = stamp_lock(object);
+	op_edge(t, *side); /* before the next can follow us: it relies on what we follow */
+	if (leaves) {
+		op_shown(t);
+		*side = STAMP(front_of(t)->slot, op);
+	}
+	stamp_unlock(side);
 }

@@ -28,7 +28,7 @@
 /* The part of struct thread that the quick paths in libheddle.so touch. */
 struct front {
 	uint64_t clock;	 /* ops begun so far; only this thread writes it */
-	uint64_t done;	 /* replay: ops finished, published with release; record: unused */
+	uint64_t done;	 /* replay: ops finished, published with release; record: the last op that showed: op_shown() */
 	uint32_t slot;	 /* this thread's number */
 	uint32_t quick;	 /* 1: recording without chaos, quick paths may be taken; 0: always call the runtime */
 	uint32_t tid;	 /* the recorded thread id: what owner words hold, at record and replay */

@@ -49,9 +49,9 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_THREAD] = "thread",     [ENTRY_ORDER] = "order",	    [ENTRY_VERIFY] = "verify",
 };
 static const char *const block_names[BLOCK_KINDS] = {
-	[BLOCK_OUT] = "out",	 [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",
-	[BLOCK_CHILD] = "child", [BLOCK_SHOWN] = "shown",   [BLOCK_FILE] = "file",
-	[BLOCK_START] = "start", [BLOCK_PATCH] = "patch",   [BLOCK_CONTENT] = "content",
+	[BLOCK_OUT] = "out",	     [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",	 [BLOCK_CHILD] = "child",
+	[BLOCK_SHOWN] = "shown",     [BLOCK_FILE] = "file",	[BLOCK_START] = "start", [BLOCK_PATCH] = "patch",
+	[BLOCK_CONTENT] = "content", [BLOCK_ACTION] = "action",
 };
 
 /* The first block of a kind that belongs to an argument (-1: to any). */
@@ -462,7 +462,7 @@ static int run_dump(int argc, char **argv)
 	open_trace(&meta, argv[0]);
 	order_used = order_find(meta.order);
 	meta_need_same_machine(&meta);
-	if (trace_check(meta.dir, &meta.list, NULL, NULL, &problem)) /* before the first line, not after some */
+	if (trace_check(meta.dir, &meta.list, NULL, NULL, NULL, &problem)) /* before the first line, not after some */
 		die("%s", problem.text);
 	for (size_t i = 0; i < meta.list.nstreams; i++) {
 		const struct trace_stream *s = &meta.list.streams[i];

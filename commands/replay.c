@@ -31,6 +31,7 @@ struct replay {
 	long repeat, pid, image;
 	struct meta meta;
 	struct tree tree;
+	struct trace_shown shown;
 };
 
 /* ---- the work directory --------------------------------------------------------------- */
@@ -105,7 +106,7 @@ static void unpack(struct replay *r)
 {
 	struct trace_problem problem;
 
-	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &problem)) {
+	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &r->shown, &problem)) {
 		progress_end();
 		return;
 	}
@@ -195,6 +196,12 @@ static void start(struct replay *r)
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->quiet = r->quiet;
 	c->repeat = (uint32_t)r->repeat;
+	size_t missing = trace_shown_missing(&r->shown, c->missing, MISSING_MAX);
+	if (missing > MISSING_MAX)
+		die("%s lacks %zu of the writes that were shown: it is damaged", r->meta.dir, missing);
+	c->missing_count = (uint32_t)missing;
+	c->several = r->meta.list.nstreams && r->meta.list.streams[r->meta.list.nstreams - 1].image;
+	free(r->shown.seen);
 	c->root_status = r->image ? STATUS_UNKNOWN : r->meta.status;
 	snprintf(image, sizeof image, "%ld", r->image);
 	tree_start(&r->tree, (char *[]){ c->loader, r->tree.control_path, image, NULL });

@@ -120,7 +120,7 @@ static void count_all(struct stat_info *s)
 	const struct trace_list *list = &s->meta.list;
 	struct trace_problem problem;
 
-	if (trace_check(s->meta.dir, list, NULL, NULL, &problem))
+	if (trace_check(s->meta.dir, list, NULL, NULL, NULL, &problem))
 		die("%s", problem.text);
 	s->processes = calloc(list->nstreams + 1, sizeof *s->processes);
 	if (!s->processes)

@@ -5,21 +5,49 @@
  * `shown` counts the writes that were shown. Each is shown by the process that
  * made it, when its turn comes; acquire and release order the writes themselves.
  */
-void replay_show(uint64_t place, unsigned which, const void *p, size_t n)
+static bool is_missing(uint64_t place)
+{
+	for (uint32_t i = 0; i < control->missing_count; i++)
+		if (control->missing[i] == place)
+			return true;
+	return false;
+}
+
+/* Returns the place that is shown next: `place`, unless the trace is damaged. */
+static uint64_t wait_for_place(struct thread *t, uint64_t place)
 {
 	uint32_t *low = (uint32_t *)&control->shown;
 	uint64_t now;
-	bool cut_off = control->root_status == ~0u || (control->root_status & 0x7f);
+	bool alone = image_number && image_number == control->root_image; /* others would show what comes before */
+	/* another process may be about to show it: then this thread does not count as idle for a while */
+	unsigned patience = control->several ? 150 : 0;
 	while ((now = __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE)) < place) {
+		bool skip = alone || is_missing(now);
 		if (control->stop)
 			SYS1(__NR_exit_group, 123);
-		futex_wait(low, (uint32_t)now, 500);
-		/* A process that was killed right after its write had taken a place that its log does not have. */
-		if (cut_off)
-			__atomic_compare_exchange_n(&control->shown, &now, now + 1, false, __ATOMIC_ACQ_REL,
-						    __ATOMIC_RELAXED);
+		if (skip && __atomic_compare_exchange_n(&control->shown, &now, now + 1, false, __ATOMIC_ACQ_REL,
+							__ATOMIC_RELAXED))
+			continue;
+		if (patience)
+			patience--;
+		else
+			__atomic_store_n(&t->waits_place, 1 + place, __ATOMIC_RELEASE);
+		futex_wait(low, (uint32_t)now, 20);
+		if (!one_thread)
+			ticket_pass_lost();
 	}
-	if (now > place && !cut_off)
+	if (t->waits_place) {
+		wait_progress();
+		__atomic_store_n(&t->waits_place, 0, __ATOMIC_RELEASE);
+	}
+	return now;
+}
+
+void replay_show(struct thread *t, uint64_t place, unsigned which, const void *p, size_t n)
+{
+	uint32_t *low = (uint32_t *)&control->shown;
+	uint64_t now = wait_for_place(t, place);
+	if (now > place)
 		cannot("the trace shows the same output twice: it is damaged");
 	while (!control->quiet && n) {
 		long r = SYS3(__NR_write, which, p, n);
@@ -53,21 +81,41 @@ static void add_thread(struct text *out, const struct thread *t)
 			 (unsigned long)STAMP_SLOT(t->waits_for));
 	if (t->waits_ticket)
 		text_add(out, ", waits for tickets below %u", t->waits_ticket);
+	if (order_is_waiting(t))
+		text_add(out, ", at access %u, waits for %s", t->order.event, t->waits_why);
+	if (t->waits_place)
+		text_add(out, ", waits until write %u has been shown", t->waits_place - 2);
 	if (t->waits_futex)
 		text_add(out, ", in a futex call of the program's own");
 	text_add(out, t->state == THREAD_PARKED ? ", at its end" : t->state == THREAD_ENDED ? ", ended" : "");
 	text_add(out, "\n");
 }
 
+/* Somebody waits for an access of another thread that nobody will make, and it is not for a lock. An access that others
+   had seen is made at replay, even if the process was killed in its middle (order_begun()): so we are wrong. */
+static bool stuck_in_accesses(void)
+{
+	bool some = false;
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
+		if (thread_of(slot)->waits_for)
+			return false;
+		some |= order_is_waiting(thread_of(slot));
+	}
+	return some;
+}
+
 /* Nobody can go on: the recording was cut off in the middle of an op that others had seen; else we are wrong. */
 _Noreturn void replay_stuck(struct thread *t)
 {
 	bool ended_well = control->root_status != ~0u && !(control->root_status & 0x7f);
+	bool wrong = stuck_in_accesses();
+	if (!wrong && thread_ends_process())
+		thread_park(t);
 	TEXT(now, 2048);
 	text_add(&now, "all threads wait for one another\n");
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		add_thread(&now, thread_of(slot));
-	if (ended_well)
+	if (ended_well || wrong)
 		diverged(t, log_peek(t), TEXT_OF(now));
 	replay_all_ended(t);
 }

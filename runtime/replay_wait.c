@@ -73,6 +73,9 @@ static bool is_idle(const struct thread *t, uint64_t base)
 		return ticket > base;
 	if (order_is_waiting(t))
 		return true;
+	uint64_t place = __atomic_load_n(&t->waits_place, __ATOMIC_ACQUIRE);
+	if (place)
+		return __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE) < place - 1;
 	if (!stamp || STAMP_SLOT(stamp) >= thread_highest())
 		return stamp;
 	const struct front *source = thread_of(STAMP_SLOT(stamp))->front;
@@ -81,7 +84,7 @@ static bool is_idle(const struct thread *t, uint64_t base)
 
 /* All that was done so far. Each of these counters only grows, so two sums that are the same mean that none of them has
    moved between its first reading and its second. */
-static uint64_t all_progress(void)
+uint64_t wait_progress_made(void)
 {
 	uint64_t sum = __atomic_load_n(&progress, __ATOMIC_SEQ_CST);
 	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
@@ -98,13 +101,13 @@ bool wait_all_idle(uint64_t base)
 	/* Nothing may move while we look: else a thread seen waiting may have been let go by one seen later. And as long as
 	   things move it is not worth looking. */
 	static uint64_t last;
-	uint64_t before = all_progress();
+	uint64_t before = wait_progress_made();
 	if (__atomic_exchange_n(&last, before, __ATOMIC_RELAXED) != before)
 		return false;
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (!is_idle(thread_of(slot), base))
 			return false;
-	return before == all_progress();
+	return before == wait_progress_made();
 }
 
 #define STUCK_SECONDS 3
@@ -116,7 +119,7 @@ bool wait_all_idle(uint64_t base)
 bool wait_stuck_in_futexes(uint64_t base)
 {
 	static uint64_t seen, since; /* of the one who watches; a second one only makes it last longer */
-	uint64_t now = all_progress(), time[2];
+	uint64_t now = wait_progress_made(), time[2];
 	bool idle = now == seen;
 	SYS2(__NR_clock_gettime, 1 /* monotonic */, time);
 	for (uint32_t slot = 0; idle && slot < thread_highest(); slot++)
@@ -136,7 +139,7 @@ void wait_forked(void)
 		struct thread *t = thread_of(slot);
 		t->waiters = 0;
 		t->waiters_lock = 0;
-		t->waits_for = t->waits_ticket = 0;
+		t->waits_for = t->waits_ticket = t->waits_place = 0;
 		t->waits_futex = false;
 	}
 }

@@ -80,6 +80,7 @@ struct thread {
 	uint32_t real_tid;   /* the kernel's id; front->tid is the recorded one */
 	uint32_t reserved;   /* 1 + slot that this thread has reserved for the next it creates */
 	uint32_t claimed;    /* somebody may still join it */
+	uint32_t born;	     /* record: futex, 1: its creator has logged that it exists */
 	uint64_t tls;	     /* what clone was given */
 	uint64_t end_stamp;  /* its last op, for who joins it */
 	uint64_t known[16];  /* stamps this thread is known to follow, at most one a slot */
@@ -88,6 +89,7 @@ struct thread {
 	/* replay: see replay_wait.c */
 	uint64_t waits_for;	     /* the stamp it waits for, 0: none */
 	uint64_t waits_ticket;	     /* the tickets that must have begun, 0: does not wait for any */
+	uint64_t waits_place;	     /* 1 + the place at which its write will be shown, 0: does not wait for that */
 	bool waits_futex;	     /* in a futex call of the program's own, without a time limit */
 	struct thread *next_waiter;  /* in the list it is in */
 	struct thread *waiters;	     /* who waits for an op of this thread */
@@ -284,7 +286,7 @@ _Noreturn void replay_all_ended(struct thread *t);
 /* All threads stand still, and not all at their end. */
 _Noreturn void replay_stuck(struct thread *t);
 /* Shows [p, p+n) as the write with that place among all. */
-void replay_show(uint64_t place, unsigned which, const void *p, size_t n);
+void replay_show(struct thread *t, uint64_t place, unsigned which, const void *p, size_t n);
 
 /* ---- diverge.c ----------------------------------------------------------------- */
 
@@ -325,6 +327,8 @@ void signals_thread_start(struct thread *t); /* on a new thread: stack for handl
 void signals_set_mask(struct thread *t);
 extern const uint64_t signals_never, signals_of_faults;
 void signals_install(struct process *p, int sig);
+/* Of this thread's process: what is to be done with the signal, and what was before; new: 0, or what it is from now on. */
+struct kernel_action signals_action(struct thread *t, int sig, const struct kernel_action *new);
 struct alt_stack signals_our_stack(const struct thread *t);
 
 /* ---- thread.c -------------------------------------------------------------------- */
@@ -356,8 +360,9 @@ void thread_after_fork(void);	      /* in parent and child */
 void thread_forked(struct thread *t); /* in the child of a fork: all others are gone */
 /* Replay: this thread has nothing more to do; sleeps until the process ends. */
 _Noreturn void thread_park(struct thread *t);
-/* Replay: waits until every other thread is parked or ended. */
+/* Replay: the process ends here; waits until every other thread is parked, ended, or about to end it, too. */
 void thread_wait_for_others(struct thread *t);
+bool thread_ends_process(void); /* somebody does */
 void thread_fill_entries(void); /* the table for libheddle.so */
 uint32_t thread_highest(void);	/* slots ever used */
 struct thread *thread_of_pthread(uint64_t pthread);
@@ -401,6 +406,8 @@ void wait_forked(void);
 void stamps_forked(void);
 /* Something other than an op was done: ops are counted by their threads. */
 void wait_progress(void);
+/* All that was done so far: changes whenever a thread comes further. */
+uint64_t wait_progress_made(void);
 
 /* ---- space.c: the address space is one object that threads use in turn ------------- */
 void space_enter(struct thread *t);
@@ -444,6 +451,11 @@ void shown_set(struct process *p, uint64_t fd, unsigned class);
 /* Makes the write for real; its place among all that are shown, or NOT_SHOWN if nothing was written. */
 #define NOT_SHOWN (~0ull)
 uint64_t shown_write(struct call *c);
+/* The entry of that write is complete. */
+void shown_written(void);
+/* Record: the process is about to end. Waits for writes that are shown; no other one begins. */
+void shown_end(void);
+void shown_forked(void); /* in the child */
 /* Writes "fd:class,..." for exec; descriptors that close on exec are left out. */
 void shown_list(const struct process *p, struct text *out);
 void shown_parse(struct process *p, const char *list);

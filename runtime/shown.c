@@ -102,8 +102,50 @@ static uint64_t take_place(const struct call *c)
 	return __atomic_fetch_add(&control->shown, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * A process that ends by itself (exit, a fault, a signal) ends while other threads write. What has reached stdout or
+ * stderr must be in the trace, too, or replay would show less. So who ends the process says so, and waits for writes that
+ * have begun until their entries are complete; others wait for the end. Only a kill -9 may come in between. A write that
+ * does not come to its end (the reader is slow) is lost after a second, as it would be without heddle.
+ */
+#define ENDING (1u << 31)
+static uint32_t writing; /* such writes that are under way, and ENDING */
+
+static void begin_writing(void)
+{
+	/* seq_cst: in one order with shown_end(), so one of the two sees the other */
+	uint32_t never = 0;
+	if (!(__atomic_fetch_add(&writing, 1, __ATOMIC_SEQ_CST) & ENDING))
+		return;
+	shown_written();
+	for (;;)
+		futex_wait(&never, 0, 1000);
+}
+
+void shown_written(void)
+{
+	/* release: the entry is complete */
+	__atomic_fetch_sub(&writing, 1, __ATOMIC_RELEASE);
+}
+
+void shown_end(void)
+{
+	__atomic_fetch_or(&writing, ENDING, __ATOMIC_SEQ_CST);
+	struct {
+		uint64_t sec, nsec;
+	} nap = { 0, 100000 };
+	for (int i = 0; i < 10000 && __atomic_load_n(&writing, __ATOMIC_ACQUIRE) != ENDING; i++)
+		SYS2(__NR_nanosleep, &nap, 0);
+}
+
+void shown_forked(void)
+{
+	writing = 0;
+}
+
 uint64_t shown_write(struct call *c)
 {
+	begin_writing();
 	bool alone = one_thread && __atomic_load_n(&control->processes, __ATOMIC_RELAXED) == 1;
 	if (alone || !cannot_block(c)) {
 		call_kernel(c);

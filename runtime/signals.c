@@ -102,6 +102,25 @@ void signals_install(struct process *p, int sig)
 	set_kernel_action(sig, &ours);
 }
 
+/*
+ * The actions are the process's: one thread may set them while another takes a signal. At replay a signal brings its own
+ * with it. Nobody faults who holds the lock, and a signal that interrupts it is only held, so it is soon free again.
+ */
+static uint32_t actions_lock;
+
+struct kernel_action signals_action(struct thread *t, int sig, const struct kernel_action *new)
+{
+	while (__atomic_exchange_n(&actions_lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+	struct kernel_action old = t->process->actions[sig];
+	if (new) {
+		t->process->actions[sig] = *new;
+		signals_install(t->process, sig);
+	}
+	__atomic_store_n(&actions_lock, 0, __ATOMIC_RELEASE);
+	return old;
+}
+
 uint64_t signals_kernel_mask(uint64_t mask)
 {
 	return replaying ? 0 : mask & ~(SIGSYS_BIT | NEVER | fault_signals);
@@ -169,6 +188,7 @@ void signals_before_fork(void)
 void signals_after_fork(struct thread *t, bool child)
 {
 	if (child) {
+		actions_lock = 0;
 		t->held_count = 0;
 		t->held = 0;
 		t->timer = -1; /* timers are not inherited */
@@ -184,7 +204,8 @@ _Noreturn void die_by_signal(int sig)
 	if (sig != SIGKILL && sig != SIGSTOP)
 		set_kernel_action(sig, &plain);
 	SYS4(__NR_rt_sigprocmask, SIG_SETMASK, &only, 0, 8);
-	SYS2(__NR_kill, SYS0(__NR_getpid), sig);
+	/* to this thread: one that reached another thread could come after our exit_group() */
+	SYS3(__NR_tgkill, SYS0(__NR_getpid), SYS0(__NR_gettid), sig);
 	for (;;)
 		SYS1(__NR_exit_group, 128 + sig);
 }
@@ -288,9 +309,10 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 	t->waiting = false;
 	t->order_released = t->order_paused = false;
 	if (a->flags & SA_RESETHAND) {
-		t->process->actions[sig].handler = 0;
-		t->process->actions[sig].flags &= ~(uint64_t)SA_SIGINFO;
-		signals_install(t->process, sig);
+		struct kernel_action next = *a;
+		next.handler = 0;
+		next.flags &= ~(uint64_t)SA_SIGINFO;
+		signals_action(t, sig, &next);
 	}
 	return saved;
 }
@@ -301,9 +323,8 @@ static uint64_t restorer_of(const struct kernel_action *a)
 }
 
 /* Begins the program's handler with the program's registers as they are in t->regs. */
-static _Noreturn void begin_handler(struct thread *t, int sig, const void *info)
+static _Noreturn void begin_handler(struct thread *t, int sig, const void *info, struct kernel_action a)
 {
-	struct kernel_action a = t->process->actions[sig];
 	if (order_syncs())
 		order_acquired(t); /* it follows what sent the signal */
 	uint64_t saved = enter_masks(t, sig, &a);
@@ -317,13 +338,16 @@ static _Noreturn void begin_handler(struct thread *t, int sig, const void *info)
 	enter_handler(a.handler, f.sp, (uint64_t)sig, f.info, f.context, f.lr, f.fp);
 }
 
-static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, const void *info)
+static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, const void *info,
+		       const struct kernel_action *action)
 {
 	struct {
 		struct entry e;
 		uint64_t args[5];
 		struct block b;
 		uint8_t info[128];
+		struct block b2;
+		struct kernel_action action;
 	} *all = log_reserve(t, sizeof *all);
 	all->e = (struct entry){ .size = sizeof *all,
 				 .nr = (uint16_t)sig,
@@ -338,6 +362,8 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 	all->args[4] = t->self->polls;
 	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
 	memcpy(all->info, info, sizeof all->info);
+	all->b2 = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
+	all->action = *action;
 	t->dropped_ticket = 0;
 	log_commit(t, sizeof *all);
 }
@@ -352,20 +378,32 @@ static void record_deliver(struct thread *t, unsigned flags)
 			break;
 		struct held_signal h;
 		take_held(t, i, &h);
-		const struct kernel_action *a = &t->process->actions[h.sig];
-		if (a->handler > 1) {
-			log_signal(t, h.sig, flags, 0, h.info);
-			begin_handler(t, h.sig, h.info);
+		struct kernel_action a = signals_action(t, h.sig, 0);
+		if (a.handler > 1) {
+			log_signal(t, h.sig, flags, 0, h.info, &a);
+			begin_handler(t, h.sig, h.info, a);
 		}
 		/* the disposition may have changed while it was held */
-		if (a->handler == 0 && is_fatal_default(h.sig)) {
-			log_signal(t, h.sig, flags | SIGNAL_FATAL, 0, h.info);
+		if (a.handler == 0 && is_fatal_default(h.sig)) {
+			shown_end();
+			log_signal(t, h.sig, flags | SIGNAL_FATAL, 0, h.info, &a);
 			die_by_signal(h.sig);
 		}
 	}
 	t->waiting = false;
 	signals_update_held(t);
 	set_kernel_mask(t->mask);
+}
+
+/* Replay: what the program wanted when it was recorded. */
+static struct kernel_action logged_action(struct thread *t, const struct entry *e)
+{
+	struct kernel_action a;
+	const struct block *b = entry_find(e, BLOCK_ACTION, -1);
+	if (!b || b->len != sizeof a)
+		cannot("the trace has a damaged signal entry at event %u", t->log.events);
+	memcpy(&a, block_data(b), sizeof a);
+	return a;
 }
 
 static void replay_deliver(struct thread *t, unsigned flags)
@@ -400,20 +438,19 @@ static void replay_deliver(struct thread *t, unsigned flags)
 		cannot("the trace has a damaged signal entry at event %u", t->log.events);
 	memcpy(info, block_data(b), sizeof info);
 	bool fatal = e->flags & SIGNAL_FATAL;
+	struct kernel_action action = logged_action(t, e);
 	if (!one_thread) {
 		if (args[1])
 			ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
 		ticket_leave(t, args[2]);
 	}
-	if (!fatal && t->process->actions[sig].handler <= 1)
-		diverged(t, e, "the program has no handler for this signal");
 	log_take(t);
 	if (fatal) {
 		thread_wait_for_others(t);
 		deadlock_leave();
 		die_by_signal(sig);
 	}
-	begin_handler(t, sig, info);
+	begin_handler(t, sig, info, action);
 }
 
 void signals_deliver_now(struct thread *t, bool before)
@@ -438,43 +475,55 @@ void signals_deliver_at_hook(struct thread *t)
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc)
+static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc, const struct kernel_action *a)
 {
-	size_t size = sizeof(struct entry) + 8;
-	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size,
-			     .nr = (uint16_t)sig,
-			     .kind = ENTRY_FAULT,
-			     .flags = (uint8_t)(1 | (fatal ? SIGNAL_FATAL : 0)),
-			     .result = (int64_t)addr };
-	memcpy(e + 1, &pc, 8);
-	log_commit(t, size);
+	struct {
+		struct entry e;
+		uint64_t pc;
+		struct block b;
+		struct kernel_action action;
+	} *all = log_reserve(t, sizeof *all);
+	all->e = (struct entry){ .size = sizeof *all,
+				 .nr = (uint16_t)sig,
+				 .kind = ENTRY_FAULT,
+				 .flags = (uint8_t)(1 | (fatal ? SIGNAL_FATAL : 0)),
+				 .result = (int64_t)addr };
+	all->pc = pc;
+	all->b = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
+	all->action = *a;
+	log_commit(t, sizeof *all);
 }
 
-static void check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc)
+/* Replay: was it fatal, and what was done with it? */
+static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, struct kernel_action *a)
 {
 	const struct entry *e = log_peek(t);
 	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
-		return; /* killed while it handled this */
+		replay_ended(t); /* killed before it was logged */
 	t->regs.pc = pc;
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
 	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr ||
 	    *(const uint64_t *)(e + 1) != pc)
 		diverged(t, e, TEXT_OF(now));
+	bool fatal = e->flags & SIGNAL_FATAL;
+	*a = logged_action(t, e);
 	log_take(t);
+	return fatal;
 }
 
 static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 {
-	struct kernel_action a = t->process->actions[sig];
+	struct kernel_action a = signals_action(t, sig, 0);
 	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
 	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
 	order_fault(t);
+	if (fatal && !replaying)
+		shown_end();
 	if (replaying)
-		check_fault(t, sig, addr, pc);
+		fatal = check_fault(t, sig, addr, pc, &a);
 	else
-		log_fault(t, sig, fatal, addr, pc);
+		log_fault(t, sig, fatal, addr, pc, &a);
 	if (fatal && replaying)
 		thread_wait_for_others(t);
 	if (fatal) {
@@ -577,6 +626,7 @@ static void on_timer(struct thread *t, void *uc)
 		return;
 	}
 	uint8_t info[128];
+	struct kernel_action a;
 	int sig;
 	bool fatal;
 	if (replaying) {
@@ -588,8 +638,7 @@ static void on_timer(struct thread *t, void *uc)
 		memcpy(info, block_data(entry_blocks(e)), sizeof info);
 		if (!one_thread)
 			ticket_leave(t, ((const uint64_t *)(e + 1))[2]);
-		if (!fatal && t->process->actions[sig].handler <= 1)
-			diverged(t, e, "the program has no handler for this signal");
+		a = logged_action(t, e);
 		log_take(t);
 	} else {
 		int i = deliverable(t);
@@ -598,16 +647,18 @@ static void on_timer(struct thread *t, void *uc)
 		struct held_signal h;
 		take_held(t, i, &h);
 		sig = h.sig;
-		fatal = t->process->actions[sig].handler == 0;
+		a = signals_action(t, sig, 0);
+		fatal = a.handler == 0;
 		memcpy(info, h.info, sizeof info);
-		if (t->process->actions[sig].handler == 1)
+		if (a.handler == 1)
 			return;
-		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info);
+		if (fatal)
+			shown_end();
+		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info, &a);
 		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	}
 	if (fatal)
 		die_by_signal(sig);
-	struct kernel_action a = t->process->actions[sig];
 	struct regs r;
 	struct handler_frame f;
 	context_regs(uc, &r);

@@ -19,6 +19,7 @@
 static uint32_t highest;      /* slots ever used; grows only */
 static uint32_t live = 1;     /* threads that have not ended */
 static uint32_t parked;	      /* replay: threads at the end of their recording */
+static uint32_t ending;	      /* replay: threads that are about to end the process */
 static uint32_t slots_lock;   /* record: who chooses a slot */
 static uint32_t prepare_lock; /* replay: who uses one for the first time */
 
@@ -143,6 +144,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 {
 	struct thread *parent = c->t, *t = thread_prepare(slot);
 	t->state = THREAD_RUNS;
+	t->born = 0;
 	t->regs = parent->regs;
 	t->resume = parent->resume;
 	t->mask = parent->mask;
@@ -184,6 +186,9 @@ _Noreturn void thread_child(struct thread *t)
 		t->front->tid = (uint32_t)e->result;
 		log_take(t);
 	} else {
+		/* if the process died now, replay would not have the thread, but what it did */
+		while (!__atomic_load_n(&t->born, __ATOMIC_ACQUIRE))
+			futex_wait(&t->born, 0, 100);
 		t->front->tid = t->real_tid;
 		size_t size = sizeof(struct entry) + 8;
 		struct entry *e = log_reserve(t, size);
@@ -225,6 +230,10 @@ static void record_clone(struct call *c)
 			call_block(c, BLOCK_OUT, 2, c->args[2], 4, &c->result); /* the word may be cleared by now */
 	}
 	call_end(c);
+	if (c->result < 0)
+		return;
+	__atomic_store_n(&t->born, 1, __ATOMIC_RELEASE);
+	futex_wake(&t->born);
 }
 
 static void replay_clone(struct call *c)
@@ -418,7 +427,7 @@ void thread_forked(struct thread *t)
 	memory_torn |= !one_thread;
 	fork_base = ((fork_base >> 32) + 1) << 32;
 	live = 1;
-	parked = 0;
+	parked = ending = 0;
 	one_thread = true;
 	ENTRIES->threads_seen = 0;
 	if (memory_torn) { /* else nobody was ever there who could have been in the middle of something */
@@ -431,6 +440,7 @@ void thread_forked(struct thread *t)
 	heap_after_fork(t, true);
 	slots_lock = prepare_lock = 0;
 	wait_forked();
+	shown_forked();
 	order_forked(t);
 	t->real_tid = (uint32_t)SYS0(__NR_gettid);
 	for (uint32_t slot = 0; slot < highest; slot++)
@@ -497,16 +507,31 @@ _Noreturn void thread_park(struct thread *t)
 	}
 }
 
+bool thread_ends_process(void)
+{
+	return __atomic_load_n(&ending, __ATOMIC_ACQUIRE);
+}
+
 void thread_wait_for_others(struct thread *t)
 {
-	(void)t;
-	/* a thread in an endless loop never parks: it gets a second */
+	order_parks(t);
+	__atomic_store_n(&t->state, THREAD_PARKED, __ATOMIC_RELEASE);
+	wait_progress();
+	__atomic_fetch_add(&ending, 1, __ATOMIC_ACQ_REL);
+	/* It counts as parked: so lost tickets are passed, and two who end the process do not wait for each other.
+	   A thread in an endless loop never parks: it gets a second and a half in which nobody comes further. */
+	uint64_t last = 0, now;
 	for (unsigned round = 0; round < 3000; round++) {
-		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) + 1 >= __atomic_load_n(&live, __ATOMIC_ACQUIRE))
-			return;
+		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) + __atomic_load_n(&ending, __ATOMIC_ACQUIRE) >=
+		    __atomic_load_n(&live, __ATOMIC_ACQUIRE))
+			break;
+		if ((now = wait_progress_made()) != last)
+			round = MIN(round, 100);
+		last = now;
 		struct {
 			uint64_t sec, nsec;
 		} nap = { 0, round < 100 ? 20000 : 500000 };
 		SYS2(__NR_nanosleep, &nap, 0);
 	}
+	__atomic_store_n(&t->state, THREAD_RUNS, __ATOMIC_RELEASE);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "trace.h"
@@ -69,6 +70,51 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 	return NULL;
 }
 
+/* ---- what was shown ------------------------------------------------------------------ */
+
+#define PLACES_MAX (1ull << 34)
+
+/* An entry that is continued counts with its last part: else it is cut off when the stream is unpacked. */
+static const char *note_shown(const struct entry *e, struct trace_state *state)
+{
+	struct trace_shown *shown = state->shown;
+
+	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
+		if (b->kind == BLOCK_SHOWN)
+			state->place = b->addr + 1;
+	if (!state->place || state->continued)
+		return NULL;
+	uint64_t place = state->place - 1;
+	state->place = 0;
+	if (place >= PLACES_MAX)
+		return "a write shown at an impossible place";
+	if (place / 64 >= shown->words) {
+		size_t words = place / 32 + 64;
+		uint64_t *seen = realloc(shown->seen, words * 8);
+		if (!seen)
+			return "no memory for a list of what was shown";
+		memset(seen + shown->words, 0, (words - shown->words) * 8);
+		shown->seen = seen;
+		shown->words = words;
+	}
+	shown->seen[place / 64] |= 1ull << place % 64;
+	if (place >= shown->end)
+		shown->end = place + 1;
+	return NULL;
+}
+
+size_t trace_shown_missing(const struct trace_shown *shown, uint64_t *missing, size_t room)
+{
+	size_t n = 0;
+
+	for (uint64_t place = 0; place < shown->end; place++)
+		if (!(shown->seen[place / 64] >> place % 64 & 1) && n++ < room)
+			missing[n - 1] = place;
+	return n;
+}
+
+/* ---- one entry, in its stream ------------------------------------------------------------ */
+
 const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_state *state)
 {
 	if (room < sizeof *e || e->size > room)
@@ -87,6 +133,8 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 		flaw = e->kind == ENTRY_ORDER ? order_flaw(e, at) : blocks_flaw(e, at);
 	state->begun = true;
 	state->continued = e->kind != ENTRY_SIGNAL && e->flags & ENTRY_CONTINUED;
+	if (!flaw && state->shown && (e->kind == ENTRY_SYSCALL || e->kind == ENTRY_MORE))
+		flaw = note_shown(e, state);
 	if (e->kind == ENTRY_VFORK)
 		state->vforks++;
 	else if (e->kind == ENTRY_VFORK_END && state->vforks)
@@ -139,18 +187,18 @@ static int check_file(const char *dir, const struct trace_file *expected, struct
 }
 
 static int check_stream(const char *dir, const struct trace_stream *s, const char *raw_dir, trace_progress progress,
-			struct trace_problem *problem)
+			struct trace_shown *shown, struct trace_problem *problem)
 {
 	char path[PATH_ROOM + 64];
 
 	if (!raw_dir)
-		return trace_unpack(dir, s, NULL, progress, problem);
+		return trace_unpack(dir, s, NULL, progress, shown, problem);
 	snprintf(path, sizeof path, "%s/p%u.t%u.raw", raw_dir, s->image, s->slot);
-	return trace_unpack(dir, s, path, progress, problem);
+	return trace_unpack(dir, s, path, progress, shown, problem);
 }
 
 int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
-		struct trace_problem *problem)
+		struct trace_shown *shown, struct trace_problem *problem)
 {
 	struct trace_list found;
 
@@ -161,6 +209,6 @@ int trace_check(const char *dir, const struct trace_list *expected, const char *
 	for (size_t i = 0; !result && i < expected->nfiles; i++)
 		result = check_file(dir, &expected->files[i], problem);
 	for (size_t i = 0; !result && i < expected->nstreams; i++)
-		result = check_stream(dir, &expected->streams[i], raw_dir, progress, problem);
+		result = check_stream(dir, &expected->streams[i], raw_dir, progress, shown, problem);
 	return result;
 }

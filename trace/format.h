@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 3 /* raised with every change of anything in this file */
+#define TRACE_VERSION 4 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -56,11 +56,12 @@ enum entry_kind {
 	ENTRY_SYSCALL,	 /* a system call that returned, or never returns (exit, exec) */
 	ENTRY_SIGNAL,	 /* the program's handler, or a fatal default action, began here;
 			      nr is the signal, result the number of microseconds since the
-			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo; arguments: this
+			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo, BLOCK_ACTION what
+			      the program wanted to be done with the signal at that moment; arguments: this
 			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken,
 			      twice the hooked accesses done (plus 1 at an access, SIGNAL_AT_HOOK), polls passed */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
-			      result the faulting address, one argument: the pc */
+			      result the faulting address, one argument: the pc; BLOCK_ACTION as above */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
 	ENTRY_VFORK_END, /* it called exec or exit, or died; the parent goes on */
 	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */
@@ -115,6 +116,7 @@ enum block_kind {
 	BLOCK_START,   /* struct start_info */
 	BLOCK_PATCH,   /* the program's write changed a file it has mapped: these bytes at addr */
 	BLOCK_CONTENT, /* a small file was mapped: these are its bytes */
+	BLOCK_ACTION,  /* the kernel's struct sigaction: handler, flags, restorer, mask; 8 bytes each */
 	BLOCK_KINDS
 };
 
@@ -159,7 +161,8 @@ struct ring_header {
 	uint32_t done;	  /* enum ring_done: nothing more will be written */
 	uint32_t
 		forks; /* forked children that still look at `front` here, because they have no ring of their own yet */
-	uint64_t front[8]; /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished */
+	uint64_t front[8]; /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished,
+				front[1]: the last one that others could see, finished or not */
 };
 /* Further on in the header's room. */
 #define RING_SELF_AT \
@@ -208,6 +211,7 @@ struct chunk_header {
 
 #define CONTROL_MAGIC 0x6c7274632e646568ull /* "hed.ctrl" */
 #define CONTROL_SIZE  131072
+#define MISSING_MAX   256
 #define PATH_ROOM     4096
 #ifdef __x86_64__
 #define WHERE_REGISTERS 17
@@ -251,15 +255,18 @@ struct futex_site {
 struct control {
 	uint64_t magic;
 	uint32_t version, arch;
-	uint32_t mode;		     /* enum run_mode */
-	uint32_t heddle_pid;	     /* who packs the rings; when it is gone, recording ends */
-	uint32_t next_image;	     /* record: number of the next process image (atomic) */
-	uint32_t work;		     /* futex: raised when a ring wants packing, or was taken */
-	uint32_t spare[RING_SPARES]; /* record: 1 + number of a ring that nobody has, 0: none; taken by exchange */
-	uint32_t ring_wanted;	     /* record: futex: 1 while somebody waits for a spare ring */
-	uint64_t shown;		     /* record: writes to the original stdout/stderr so far (atomic);
+	uint32_t mode;		       /* enum run_mode */
+	uint32_t heddle_pid;	       /* who packs the rings; when it is gone, recording ends */
+	uint32_t next_image;	       /* record: number of the next process image (atomic) */
+	uint32_t work;		       /* futex: raised when a ring wants packing, or was taken */
+	uint32_t spare[RING_SPARES];   /* record: 1 + number of a ring that nobody has, 0: none; taken by exchange */
+	uint32_t ring_wanted;	       /* record: futex: 1 while somebody waits for a spare ring */
+	uint64_t shown;		       /* record: writes to the original stdout/stderr so far (atomic);
 				replay: how many have been shown (futex on its low half) */
-	uint32_t show_lock;	     /* record: process that writes to stdout or stderr right now, 0: none (futex) */
+	uint64_t missing[MISSING_MAX]; /* replay: places that no entry has, ascending: a killed process took them */
+	uint32_t missing_count;
+	uint32_t several;   /* replay: the trace has more than one image */
+	uint32_t show_lock; /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
 	uint32_t patch;		/* 0: every system call traps (--no-patch) */
 	uint32_t chaos;		/* > 0: perturb scheduling; the seed */

@@ -100,12 +100,23 @@ int trace_finish_rings(const char *dir, struct trace_packer *packer, int level, 
 
 /* ---- check.c: is this whole? ---------------------------------------------------- */
 
+/* The places of all writes that were shown (BLOCK_SHOWN), a bit each. Starts as zeros; `seen` is malloc's. */
+struct trace_shown {
+	uint64_t *seen, end; /* end: one more than the highest */
+	size_t words;
+};
+
+/* Places below `end` that no entry has: a killed process had taken them. At most `room`; returns how many there are. */
+size_t trace_shown_missing(const struct trace_shown *shown, uint64_t *missing, size_t room);
+
 /* What must be known of the entries before, to judge the next one. Starts as zeros. */
 struct trace_state {
 	bool first_slot; /* stream of slot 0: it begins with ENTRY_START */
 	bool begun;
 	bool continued; /* the entry before has ENTRY_CONTINUED */
 	unsigned vforks;
+	struct trace_shown *shown; /* NULL: nobody wants to know */
+	uint64_t place;		   /* 1 + that of an entry which is continued */
 };
 
 /* What is wrong with the entry at e, of which at most room bytes are there; NULL: nothing. */
@@ -115,9 +126,9 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 typedef void (*trace_progress)(uint64_t done, uint64_t all);
 
 /* Compares the whole directory with the list that was written at its end. With raw_dir, streams
-   are unpacked into raw_dir/p<N>.t<M>.raw on the way: whole events only. */
+   are unpacked into raw_dir/p<N>.t<M>.raw on the way: whole events only. shown: filled, unless it is NULL. */
 int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
-		struct trace_problem *problem);
+		struct trace_shown *shown, struct trace_problem *problem);
 
 /* ---- unpack.c: from log to entries ------------------------------------------------ */
 
@@ -147,7 +158,7 @@ uint64_t trace_chunk_hash(const struct chunk_header *header, const void *packed)
 
 /* Writes a stream's whole events to raw_path (NULL: only verifies). */
 int trace_unpack(const char *dir, const struct trace_stream *expected, const char *raw_path, trace_progress progress,
-		 struct trace_problem *problem);
+		 struct trace_shown *shown, struct trace_problem *problem);
 
 /* An iterator over entries. */
 struct trace_reader {

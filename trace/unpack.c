@@ -265,7 +265,7 @@ static int unpack_log(struct trace_log *log, int fd, const char *raw_path, trace
 }
 
 int trace_unpack(const char *dir, const struct trace_stream *expected, const char *raw_path, trace_progress progress,
-		 struct trace_problem *problem)
+		 struct trace_shown *shown, struct trace_problem *problem)
 {
 	char path[PATH_ROOM + 64];
 	struct trace_log log;
@@ -274,6 +274,7 @@ int trace_unpack(const char *dir, const struct trace_stream *expected, const cha
 	trace_path(path, dir, expected->image, expected->slot);
 	if (trace_log_open(&log, path, expected->image, expected->slot, problem))
 		return -1;
+	log.state.shown = shown;
 	if (raw_path && (fd = open(raw_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0) {
 		trace_log_close(&log);
 		return trace_failed(problem, raw_path, "write the unpacked stream");

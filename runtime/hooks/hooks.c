@@ -511,6 +511,8 @@ static void leave(struct thread *t)
 	}
 	if (!h || !h->parts)
 		return;
+	t->order.event = t->self->events / 2 + h->parts - 1;
+	order_begun(&t->order); /* all of them: with the first `after` others may go on */
 	for (uint32_t i = 0; i < h->count; i++) {
 		t->order.event = h->held[i].event;
 		ops->after(&t->order, &h->held[i].a, true);

@@ -78,6 +78,8 @@ bool order_sees_ops_of(const struct thread *t);
 /* Around an op or a call, if so. At replay a handler may begin after the first. */
 void order_before_wait(struct thread *t);
 void order_after_wait(struct thread *t);
+/* There were accesses since: whoever waits for this op or call waits for them, too. */
+void order_before_wait_again(struct thread *t);
 /* Only if order_syncs(): the same, for the scheme's own order; a thread is about to be created. */
 void order_released(struct thread *t);
 void order_acquired(struct thread *t);

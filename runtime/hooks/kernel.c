@@ -122,7 +122,7 @@ static bool take_iov(struct thread *t, uint64_t *used, uint64_t addr, uint64_t c
 void order_take_inputs(struct call *c)
 {
 	struct thread *t = c->t;
-	uint64_t used = 0, starts[IO_MAX];
+	uint64_t used = 0, starts[IO_MAX], before = t->self->events;
 	if (c->inputs_taken)
 		return;
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
@@ -150,4 +150,6 @@ void order_take_inputs(struct call *c)
 	}
 	c->inputs_taken = true;
 	memcpy(c->inputs, c->real, sizeof c->inputs);
+	if (t->self->events != before)
+		order_before_wait_again(t);
 }

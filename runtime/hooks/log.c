@@ -92,8 +92,11 @@ static bool next_piece(struct thread *t)
 			continue;
 		if (e->flags != 1 || e->result < 0 || (uint64_t)e->result + sizeof *e + 8 > e->size)
 			cannot("the trace has a damaged order entry: record again");
-		if (*(const uint64_t *)(e + 1) < c->bytes)
-			continue; /* invariant 2 */
+		if (*(const uint64_t *)(e + 1) < c->bytes || !e->result)
+			continue; /* invariant 2; an empty piece has nothing to say */
+		if (*(const uint64_t *)(e + 1) > c->bytes)
+			cannot("a piece of the order log of thread %u is missing: the trace is damaged",
+			       (unsigned long)t->slot);
 		c->bytes += (uint64_t)e->result;
 		c->at = (const uint8_t *)(e + 1) + 8;
 		c->end = c->at + e->result;

@@ -45,6 +45,14 @@ void order_before_wait(struct thread *t)
 		order_released(t);
 }
 
+/* What others get from a call they get after it has read its inputs. A time or region from before would let replay wait in
+   a circle: the call for others, they for these accesses. */
+void order_before_wait_again(struct thread *t)
+{
+	t->order_paused = t->order_released = false;
+	order_before_wait(t);
+}
+
 void order_after_wait(struct thread *t)
 {
 	t->order_paused = false;

@@ -71,6 +71,7 @@ static void record_op(struct order_thread *t, unsigned clock)
 {
 	order_lock(&clocks[clock].lock);
 	take_tick(t, clock);
+	order_begun(t); /* others wait for this tick: it must not get lost */
 	order_unlock(&clocks[clock].lock);
 }
 

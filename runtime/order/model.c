@@ -243,13 +243,18 @@ struct order_thread *order_thread_of(uint32_t slot)
 	return &threads[slot].order;
 }
 
-/* In a written trace only a read that is split stops, once it has its value. */
 /* nobody is killed here */
+void order_came_to(struct order_thread *t)
+{
+	(void)t;
+}
+
 void order_begun(struct order_thread *t)
 {
 	(void)t;
 }
 
+/* In a written trace only a read that is split stops, once it has its value. */
 void order_chaos(struct order_thread *t)
 {
 	struct thread *own = thread_of(t);

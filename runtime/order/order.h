@@ -102,6 +102,8 @@ void order_unlock(uint32_t *lock);
 void order_wait(struct order_thread *t, bool (*ready)(const void *arg), const void *arg, const char *why);
 /* Replay: has thread `slot` finished all events below `event`? (acquire) */
 bool order_finished(uint32_t slot, uint64_t event);
+/* Replay, after hook_self.events has been moved on: does not return if the recording of the thread ended before. */
+void order_came_to(struct order_thread *t);
 /* Replay: waits for that. */
 void order_wait_event(struct order_thread *t, uint32_t slot, uint64_t event);
 /* Record: events that thread `slot` has finished (acquire): its current event if it is inside one. */
@@ -114,9 +116,10 @@ uint32_t order_slots(void);
 struct order_thread *order_thread_of(uint32_t slot);
 
 /*
- * Record: from here on nobody else accesses the granule before this thread has finished its access. If the process dies
- * now, replay makes this access still, since nobody can tell whether it took place; if it dies before, replay does not.
- * Called between `before` and the access; an `access` of a scheme calls it itself, where it holds the granule.
+ * Record: everything about event t->event is logged, and from here on nobody else accesses the granule before this thread
+ * has finished its access. If the process dies now, replay makes this access still, since nobody can tell whether it took
+ * place; if it dies before, replay does not. Called between `before` and the access; an `access`, `span` or `drop` of a
+ * scheme calls it itself, where it holds the granules, and so does an `acquire` or `release` that others wait for.
  */
 void order_begun(struct order_thread *t);
 /* Record under --chaos: perhaps yields. Put it between check and access, where bad luck would show a fault. */

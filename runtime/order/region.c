@@ -95,6 +95,7 @@ static __attribute__((noinline)) void await_edge(struct order_thread *t)
 
 	cut_after_entry(t);
 	order_taken(t);
+	order_came_to(t); /* killed before the access itself: others may have come first */
 	own->logged[slot] += (number >> 4) + 1;
 	order_wait_event(t, slot, region_end(own->logged[slot]));
 }

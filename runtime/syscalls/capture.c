@@ -517,11 +517,14 @@ static void record(struct call *c)
 	if (c->row->flags & SYS_MASK)
 		take_mask(c, &mask);
 	uint64_t place = NOT_SHOWN;
-	if ((c->row->flags & SYS_WRITES) && shown_class(c->t->process, c->args[0]))
+	bool shown = (c->row->flags & SYS_WRITES) && shown_class(c->t->process, c->args[0]);
+	if (shown)
 		place = shown_write(c);
 	else
 		call_kernel(c);
 	if (unlikely(c->restart)) {
+		if (shown)
+			shown_written();
 		c->t->dropped_ticket = c->row->flags & SYS_NO_ORDER ? 0 : c->entry_ticket + 1;
 		return; /* the entry was never committed */
 	}
@@ -544,6 +547,8 @@ static void record(struct call *c)
 	if (unlikely(fault))
 		c->result = -EFAULT;
 	commit_entry(c, 0);
+	if (shown)
+		shown_written();
 	order_given(c->t);
 	if (unlikely(uses_scratch))
 		scratch_done(c->t);
@@ -586,7 +591,7 @@ static void show(struct call *c, const struct entry *e, const struct block *b)
 	struct message m;
 	const struct iovec *iov = (void *)c->real[1];
 	if (io->rule == IN_BYTES) {
-		replay_show(b->addr, b->arg, (void *)c->real[1], n);
+		replay_show(c->t, b->addr, b->arg, (void *)c->real[1], n);
 		return;
 	}
 	if (io->rule == IN_MSG && !user_copy(&m, (void *)c->args[1], sizeof m))
@@ -599,7 +604,7 @@ static void show(struct call *c, const struct entry *e, const struct block *b)
 		memcpy(all + at, iov->iov_base, part);
 		at += part;
 	}
-	replay_show(b->addr, b->arg, all, n);
+	replay_show(c->t, b->addr, b->arg, all, n);
 }
 
 static void apply(struct call *c, const struct entry *e)

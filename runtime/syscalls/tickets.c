@@ -90,6 +90,14 @@ static bool anybody_parked(void)
 	return false;
 }
 
+static bool anybody_shows(void)
+{
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (__atomic_load_n(&thread_of(slot)->waits_place, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 /* Looking at every thread takes long when there are thousands, who may all come here: once in a while is enough. */
 static bool time_to_look(void)
 {
@@ -111,6 +119,7 @@ void ticket_pass_lost(void)
 		return;
 	enter_lock();
 	bool idle = in_futexes ? base == b : wait_all_idle(base), stuck = idle && !waiters && !one_thread;
+	stuck = stuck && !(control->several && anybody_shows()); /* it waits for another process */
 	/* if nobody has come to its end, all tickets still have an owner, who waits for a lock that is not pthread's */
 	if (in_futexes && idle && !anybody_parked())
 		stuck = true;

@@ -1,6 +1,7 @@
 """Negative controls: a replay whose order log was changed must be reported, or else be the same, never quietly another."""
 import os
 import shutil
+import struct
 
 import cells
 import tracefile
@@ -108,3 +109,38 @@ def case_entry_moved(t):
                 return None
         return UNCHANGED
     each_order(t, edit)
+
+
+def order_entry(position, data=b''):
+    return tracefile.Entry(struct.pack(tracefile.ENTRY + 'Q', 24 + (len(data) + 7) // 8 * 8, 0, tracefile.ENTRY_ORDER, 1,
+                                       len(data), position) + data.ljust((len(data) + 7) // 8 * 8, b'\0'))
+
+
+def case_empty_pieces(t):
+    """Pieces of the order log without a byte, before and after each that has some: replay must not read beyond them."""
+    recorded, trace = cells.record_failing(t, SOURCE, 'leap', THREADS, 5)
+    pieces = 0
+    for path in tracefile.logs(trace):
+        log = tracefile.Log(path)
+        for chunk in log.chunks:
+            for e in [e for e in chunk if e.kind == tracefile.ENTRY_ORDER]:
+                at, position = chunk.index(e), e.args()[0]
+                chunk[at:at + 1] = [order_entry(position), e, order_entry(position + e.result)]
+                pieces += 1
+        log.write()
+    tracefile.change_meta(trace)
+    t.check(pieces, 'nothing was logged')
+    t.replays(recorded, trace=trace, timeout=cells.LIMIT)
+
+
+def case_missing_piece(t):
+    """A piece of the order log that is not there, though a later one is."""
+    _, trace = cells.record_failing(t, SOURCE, 'leap', THREADS, 5)
+    log = tracefile.Log(tracefile.logs(trace)[2])
+    chunk = next(c for c in log.chunks if any(e.kind == tracefile.ENTRY_ORDER for e in c))
+    piece = next(e for e in chunk if e.kind == tracefile.ENTRY_ORDER)
+    piece.put('<Q', 16, piece.args()[0] + 1)
+    log.write()
+    tracefile.change_meta(trace)
+    again = t.replay(trace, timeout=cells.LIMIT)
+    t.check(again.status == CANNOT and b'is missing' in again.err, f'not noticed: {again}')

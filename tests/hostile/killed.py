@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import cells
 from harness import ROOT, Failure, end_session
 
 EACH = 20
@@ -40,11 +41,11 @@ def kill(pids):
             pass
 
 
-def record_and_kill(t, trace, who, delay, argv=('python3', '-S', '-c', PROGRAM)):
+def record_and_kill(t, trace, who, delay, argv=('python3', '-S', '-c', PROGRAM), options=()):
     """Returns what the program had printed in the end, and how many bytes of it before anybody was killed."""
     printed = trace + '.out'
     with open(printed, 'wb') as out, open(trace + '.err', 'wb') as err:
-        process = subprocess.Popen([t.heddle, 'record', '-o', trace, '--', *argv], stdout=out, stderr=err,
+        process = subprocess.Popen([t.heddle, 'record', '-o', trace, *options, '--', *argv], stdout=out, stderr=err,
                                    stdin=subprocess.DEVNULL, env=t.env, start_new_session=True)
         try:
             deadline = time.monotonic() + 20
@@ -117,23 +118,36 @@ def lost_of_threads(printed, before, replayed):
     return None
 
 
-def case_threads_at_random_moments(t):
-    """The same with four threads that lock, wait, allocate and write: each replays to its own last event."""
-    program = t.compile(os.path.join(ROOT, 'tests', 'threads', 'parts', 'endless.c'), name='hostile/endless')
+def kill_threads(t, program, options_of=lambda seed: ()):
     wrong = []
     for n in range(EACH):
         seed = t.batch * EACH + n
-        who, delay = ('program', 'heddle', 'both')[n % 3], random.Random(seed).random()
+        who, delay, options = ('program', 'heddle', 'both')[n % 3], random.Random(seed).random() / 2, options_of(seed)
         trace = t.path(f'killed{seed}')
-        printed, before = record_and_kill(t, trace, who, delay, [program])
+        printed, before = record_and_kill(t, trace, who, delay, [program], options)
         again = t.replay(trace, offline=False, timeout=60)
         text = f'replay: {again}' if again.status not in (0, -signal.SIGKILL) else lost_of_threads(printed, before, again.out)
         if text:
-            wrong.append(f'{who} killed after {delay:.3f} s (seed {seed}): {text}')
+            wrong.append(f'{who} killed after {delay:.3f} s (seed {seed}{" ".join(("", *options))}): {text}')
             t.hint = f'{t.heddle} replay {trace}'
         else:
             shutil.rmtree(trace)
     t.check(not wrong, f'{len(wrong)} of {EACH} wrong:\n' + '\n'.join(wrong[:5]))
 
 
+def case_threads_at_random_moments(t):
+    """The same with four threads that lock, wait, allocate and write: each replays to its own last event."""
+    kill_threads(t, t.compile(os.path.join(ROOT, 'tests', 'threads', 'parts', 'endless.c'), name='hostile/endless'))
+
+
 case_threads_at_random_moments.batches = 25
+
+
+def case_accesses_at_random_moments(t):
+    """The same with threads that race, built by heddle-cc, under each order that promises exactness: with and without --chaos."""
+    exact = [name for name, promise in cells.orders(t.settings.build) if cells.is_exact(promise)]
+    program = cells.program(t, os.path.join(ROOT, 'tests', 'hostile', 'parts', 'racing.c'))
+    kill_threads(t, program, lambda seed: [f'--order={exact[seed % len(exact)]}'] + [f'--chaos={seed}'] * (seed % 2))
+
+
+case_accesses_at_random_moments.batches = 25

@@ -322,12 +322,12 @@ static void cut_event(void)
 	CHECK(!trace_list_read(&list, dir, &problem) && !trace_list_measure(&list, dir, &problem));
 	CHECK(list.nstreams == 5 && list.streams[4].image == 4 && list.streams[4].events == 5);
 	snprintf(path, sizeof path, "%s/raw", dir);
-	CHECK(!trace_unpack(dir, &list.streams[4], path, NULL, &problem));
+	CHECK(!trace_unpack(dir, &list.streams[4], path, NULL, NULL, &problem));
 	CHECK(file_size(path) == whole);
 	unlink(path);
-	CHECK(!trace_check(dir, &list, NULL, NULL, &problem));
+	CHECK(!trace_check(dir, &list, NULL, NULL, NULL, &problem));
 	list.streams[4].events++;
-	CHECK(trace_check(dir, &list, NULL, NULL, &problem) == -1);
+	CHECK(trace_check(dir, &list, NULL, NULL, NULL, &problem) == -1);
 	trace_list_free(&list);
 }
 
@@ -420,7 +420,7 @@ static void mutations(void)
 		}
 		write_whole(path, bad, len);
 		bool same = len == size && !memcmp(good, bad, size);
-		int result = trace_unpack(dir, &expected, NULL, NULL, &problem);
+		int result = trace_unpack(dir, &expected, NULL, NULL, NULL, &problem);
 		CHECK(same ? !result : result == -1 && strstr(problem.text, "t0.log"));
 		noticed += result != 0;
 		/* dump's way in, without the list: never other entries */

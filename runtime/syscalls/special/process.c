@@ -266,6 +266,8 @@ void special_exit_group(struct call *c)
 	if (replaying) {
 		call_replay(c);
 	} else {
+		if (!c->t->vfork_depth)
+			shown_end();
 		call_begin(c);
 		c->result = 0;
 		call_end(c);

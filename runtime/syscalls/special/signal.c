@@ -46,13 +46,9 @@ void special_rt_sigaction(struct call *c)
 		r = -EFAULT;
 	else if (c->args[1] && (sig == SIGKILL || sig == SIGSTOP))
 		r = -EINVAL;
-	else
-		old = c->t->process->actions[sig];
-	if (!r && c->args[1]) {
-		c->t->process->actions[sig] = new;
-		c->t->process->actions[sig].mask &= ~NEVER;
-		signals_install(c->t->process, (int)sig);
-	}
+	new.mask &= ~NEVER;
+	if (!r)
+		old = signals_action(c->t, (int)sig, c->args[1] ? &new : 0);
 	virtual_call(c, r, c->args[2], &old, sizeof old);
 }
 

@@ -87,7 +87,8 @@ PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/st
 C_FILES    := $(shell find bench commands compiler examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
 # Schemes under stress without the rest of Heddle: tests/orders/, bench/orders.py.
 STRESS     := $(BUILD)/tests/order-stress
-STRESS_SRC := $(filter-out runtime/order/model.c,$(wildcard runtime/order/*.c)) $(wildcard tests/orders/parts/*.c)
+STRESS_SRC := $(filter-out runtime/order/model.c,$(wildcard runtime/order/*.c)) $(wildcard commands/light_*.c) \
+		$(wildcard tests/orders/parts/*.c)
 STRESS_OBJ := $(STRESS_SRC:%=$(BUILD)/obj/stress/%.o)
 STRESS_LIBS := -lzstd -latomic
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
@@ -221,6 +222,8 @@ soak: all setup-soak
 bench: all setup-bench
 	@python3 bench/run.py --build=$(BUILD)
 	@python3 bench/threads.py --build=$(BUILD)
+	@python3 bench/orders.py --build=$(BUILD)
+	@python3 bench/light.py --build=$(BUILD)
 	@python3 bench/leap.py --build=$(BUILD) --rounds=3
 	@python3 bench/kernels.py --build=$(BUILD) --rounds=3
 

@@ -15,6 +15,7 @@
 #include "commands/sites.h"
 #include "runtime/order/order.h"
 #include "runtime/syscalls/describe.h"
+#include "trace/numbers.h"
 
 static const char help[] =
 	"usage: heddle dump [OPTIONS] [TRACE]\n"
@@ -237,19 +238,6 @@ static void print_signal_entry(const struct entry *e)
 	fputs(" ---", out);
 }
 
-static uint64_t leb128(const uint8_t **at, const uint8_t *end)
-{
-	uint64_t number = 0;
-
-	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			break;
-	}
-	return number;
-}
-
 /* One line per entry of the order log: how many accesses further on, and its numbers. See runtime/hooks/log.c. */
 static void print_order(const struct entry *e)
 {
@@ -257,13 +245,13 @@ static void print_order(const struct entry *e)
 
 	fprintf(out, "%" PRId64 " bytes of the order log", e->result);
 	while (at < end) {
-		uint64_t head = leb128(&at, end);
+		uint64_t head = number_get(&at, end);
 		uint64_t numbers[15];
 		unsigned n = head & 15;
 		char text[200];
 		fprintf(out, "\n          +%-6" PRIu64, head >> 4);
 		for (unsigned i = 0; i < n; i++)
-			fprintf(out, " %" PRIu64, numbers[i] = leb128(&at, end));
+			fprintf(out, " %" PRIu64, numbers[i] = number_get(&at, end));
 		if (!order_used || !order_used->describe)
 			continue;
 		order_used->describe(numbers, n, text, sizeof text);

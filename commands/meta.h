@@ -54,6 +54,11 @@ const char *where_object(struct where *w, uint64_t pc);
 /* The description of each frame of a thread that has left its place, from the innermost on. */
 void where_frames(struct where *w, const struct place *place, void (*show)(const char *text));
 
+/* ---- schedule.c: between unpacking and replay ---- */
+/* If the order that was recorded needs a schedule: finds one for each image, and puts it into the streams in `dir`. Dies, and
+   says what to do, if there is none within so many seconds (0: no limit). */
+void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);
+
 /* ---- futexes.c ---- */
 /* Calls of futex that the program's own locks made, as meta.json has them; NULL: none. */
 json_t *futexes_json(const struct meta *meta, const struct control *control);

@@ -284,17 +284,11 @@ static bool choose_order(struct record *r)
 		r->order = ORDER_DEFAULT;
 	if (strcmp(r->order, "help") == 0) {
 		for (unsigned i = 0; order_schemes[i]; i++)
-			if (!order_schemes[i]->solve)
-				printf("%-20s %s\n%-20s   %s\n", order_schemes[i]->name, order_schemes[i]->summary, "",
-				       order_schemes[i]->guarantee);
+			printf("%-20s %s\n%-20s   %s\n", order_schemes[i]->name, order_schemes[i]->summary, "",
+			       order_schemes[i]->guarantee);
 		return false;
 	}
-	const struct order_scheme *scheme = order_find(r->order);
-	if (scheme && scheme->solve)
-		usage("a recording by '%s' could not be replayed: its schedule must be computed first, which only "
-		      "`heddle order` does so far; light:ww needs no schedule",
-		      r->order);
-	if (!scheme)
+	if (!order_find(r->order))
 		usage("there is no order '%s'; `heddle record --order=help` lists them", r->order);
 	return true;
 }

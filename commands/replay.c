@@ -22,13 +22,16 @@ static const char help[] = "usage: heddle replay [OPTIONS] [TRACE]\n"
 			   "      --quiet     do not show the program's output\n"
 			   "      --pid=PID   only the process that had this id\n"
 			   "      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
+			   "      --solve-time=SECONDS\n"
+			   "                  for a recording with --order=light: how long to look for a schedule\n"
+			   "                  (60; 0: no limit)\n"
 			   "\n"
 			   "Exits as the program did; with 123, after a description, if it left the recording; with 0\n"
 			   "if the recording has no end (heddle was killed) and its last event was reached.\n";
 
 struct replay {
 	bool quiet;
-	long repeat, pid, image;
+	long repeat, pid, image, solve_time;
 	struct meta meta;
 	struct tree tree;
 	struct trace_shown shown;
@@ -320,12 +323,13 @@ static int report(struct replay *r)
 
 static int run_replay(int argc, char **argv)
 {
-	static struct replay r = { .repeat = 1, .pid = -1, .image = -1 };
+	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
 	const struct option_row options[] = {
 		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
 		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
 		{ "pid", 0, OPTION_NUMBER, &r.pid },
 		{ "image", 0, OPTION_NUMBER, &r.image },
+		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
 		OPTIONS_END,
 	};
 
@@ -334,12 +338,15 @@ static int run_replay(int argc, char **argv)
 		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
 	if (r.repeat < 1 || r.repeat > INT_MAX)
 		usage("--repeat wants a number from 1 on");
+	if (r.solve_time < 0 || r.solve_time > INT_MAX)
+		usage("--solve-time wants a number of seconds, or 0");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
 	catch_signals();
 	make_work_dir();
 	unpack(&r);
 	choose_image(&r);
+	schedule_find(&r.meta, work_dir, (unsigned)r.solve_time);
 	end_if_interrupted();
 	start(&r);
 	int ended_by = run(&r);

@@ -93,7 +93,7 @@ static bool next_piece(struct thread *t)
 		if (e->flags != 1 || e->result < 0 || (uint64_t)e->result + sizeof *e + 8 > e->size)
 			cannot("the trace has a damaged order entry: record again");
 		if (*(const uint64_t *)(e + 1) < c->bytes || !e->result)
-			continue; /* invariant 2; an empty piece has nothing to say */
+			continue; /* invariant 2; an empty piece has nothing to say, or is replaced (commands/schedule.c) */
 		if (*(const uint64_t *)(e + 1) > c->bytes)
 			cannot("a piece of the order log of thread %u is missing: the trace is damaged",
 			       (unsigned long)t->slot);

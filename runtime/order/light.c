@@ -13,14 +13,17 @@
  *                                       `event` of slot writer - 1; writer 0: what was there at first. back > 0: the
  *                                       flow before it of this granule went on until `back` events ago.
  *   1, granule, back                    a flow went on until `back` events ago; now the table forgets it.
+ *   writer, event                       an op (of a lock, a thread, a system call) that follows event `event` of slot
+ *                                       writer - 1, the op before it; the event as a step from the last one logged so.
  * For replay the solver writes another log: entries {slot, event}: this event follows that one.
  *
  * 1. Record: a write sets BUSY, then the data, then the word (each with release); a read takes word, data, word again. If
  *    the word is the same and not BUSY, the data is of that write. So reads store nothing and take no lock.
  * 2. Replay has no order but the schedule's: each read of another thread's write, against all writes that are read. What
  *    is not in it (blind writes; a thread's reads of its own writes) may come in between: flow determinism is what the
- *    paper promises, and only if nothing blind is in the way. Locks and system calls keep their own order, of which the
- *    solver knows nothing, so that replay may also stand still. It is there to be compared with.
+ *    paper promises, and only if nothing blind is in the way. Ops keep their own order, all of them one chain: it is logged
+ *    as flows are, and the schedule keeps it, so that no wait of the schedule's can be circular with one at an op. A process
+ *    that is killed leaves only the first read of the flows that it was in: those may end too early.
  *
  * light:ww also logs the order of writes, and which threads have read before a write, and needs no solver. It is exact:
  * 3. Record: under the granule's lock, so {log; access} is one step. Edges go from the last write, and for a write also
@@ -51,15 +54,24 @@ struct prec {
 struct own {
 	uint64_t upto;			/* light:ww: events below this that read have been done; release */
 	struct vector edges;		/* for each slot: the event logged last */
-	uint64_t granule;		/* logged last */
+	uint64_t granule, op;		/* logged last */
 	struct prec prec[KNOWN_PLACES]; /* light:ww does without */
 };
+
+/* The last op of each object; the runtime gives all ops the same. */
+#define OBJECTS 64
+static struct last_op {
+	uint32_t lock;
+	uint64_t word; /* like a write word */
+} last_op[OBJECTS];
 
 static struct pool pool;
 
 static void open(void)
 {
 	pool = (struct pool){ 0 };
+	for (unsigned i = 0; i < OBJECTS; i++)
+		last_op[i] = (struct last_op){ 0 };
 }
 
 static struct state *state_of(const struct access *a, unsigned granule)
@@ -210,6 +222,7 @@ static bool record_access(struct order_thread *t, struct access *a)
 
 	if (access_writes(a)) {
 		record_before(t, a);
+		order_begun(t);
 		done = access_perform(a);
 		record_after(t, a, done);
 		return done;
@@ -220,7 +233,23 @@ static bool record_access(struct order_thread *t, struct access *a)
 	}
 	for (unsigned i = 0; i < a->granules; i++)
 		read_of(t, (a->addr & ~7ull) + i * GRANULE, word[i]);
+	order_begun(t); /* it has taken place, and its entry is there */
 	return done;
+}
+
+static void record_op(struct order_thread *t, uint64_t object)
+{
+	struct last_op *last = &last_op[object % OBJECTS];
+	struct own *own = t->own;
+
+	order_lock(&last->lock);
+	if (last->word && writer_of(last->word) != t->slot + 1) {
+		ORDER_LOG(t, writer_of(last->word), zigzag(event_of(last->word) - own->op));
+		own->op = event_of(last->word);
+	}
+	last->word = word_of(t);
+	order_begun(t); /* others follow it: it must not get lost */
+	order_unlock(&last->lock);
 }
 
 /* What the table still has goes to the log, at the event that would come next. */
@@ -344,10 +373,29 @@ static void replay_after(struct order_thread *t, struct access *a, bool done)
 	(void)t, (void)a, (void)done;
 }
 
+static void replay_op(struct order_thread *t, uint64_t object)
+{
+	(void)object;
+	replay_before(t, 0);
+}
+
+/* Logs begin anew, at record and replay: what was logged last is forgotten, of all slots. */
 static void forked(struct order_thread *t)
 {
+	bool flows = order_used->thread_size == sizeof(struct own);
+
 	(void)t;
 	pool.lock = 0; /* another thread may have held it; it is gone */
+	for (unsigned i = 0; i < OBJECTS; i++)
+		last_op[i].lock = 0;
+	for (uint32_t slot = 0; slot < order_slots(); slot++) {
+		struct own *own = order_thread_of(slot)->own;
+		for (uint32_t i = 0; i < own->edges.room; i++)
+			own->edges.at[i] = 0;
+		for (unsigned i = 0; flows && i < KNOWN_PLACES; i++)
+			own->prec[i] = (struct prec){ 0 };
+		own->granule = own->op = 0;
+	}
 }
 
 /* ---- print -------------------------------------------------------------------------------------------------------- */
@@ -383,21 +431,29 @@ static void print_schedule(void *arg, const uint32_t *slots, const uint64_t *eve
 	free(text);
 }
 
-static void print_flows(const struct order_printer *p, const struct light_flows *flows, bool initial)
+enum flow_kind { FLOWS, INITIAL, OPS };
+
+static enum flow_kind kind_of(const struct light_flow *f)
 {
+	return f->granule == LIGHT_OPS ? OPS : f->writer < 0 ? INITIAL : FLOWS;
+}
+
+static void print_flows(const struct order_printer *p, const struct light_flows *flows, enum flow_kind kind)
+{
+	static const char *const name[] = { "flows", "initial", "ops" };
 	struct text *text = print_memory(sizeof *text);
 
 	for (size_t i = 0; i < flows->n; i++) {
 		const struct light_flow *f = &flows->at[i];
-		if ((f->writer < 0) != initial)
+		if (kind_of(f) != kind)
 			continue;
 		text_add(text, "%s", text->n ? "," : "");
-		if (!initial)
+		if (kind != INITIAL)
 			text_add(text, "%s→", p->event_name((uint32_t)f->writer, f->write));
 		text_add(text, "%s", p->event_name(f->reader, f->first));
 	}
-	if (text->n || !initial)
-		p->line(p->to, initial ? "initial={%s}" : "flows={%s}", text->at);
+	if (text->n || kind == FLOWS)
+		p->line(p->to, "%s={%s}", name[kind], text->at);
 	free(text);
 }
 
@@ -417,8 +473,9 @@ static void print(const struct order_printer *p)
 		events[slot] = order_events(slot);
 	}
 	qsort(flows.at, flows.n, sizeof *flows.at, by_first_read);
-	print_flows(p, &flows, false);
-	print_flows(p, &flows, true);
+	print_flows(p, &flows, FLOWS);
+	print_flows(p, &flows, INITIAL);
+	print_flows(p, &flows, OPS);
 	long n = light_schedules(&flows, events, threads, MOST, print_schedule, &printing);
 	if (n == -2)
 		p->line(p->to, "no schedule: the solver Z3 is not installed (libz3-4)");
@@ -458,16 +515,19 @@ static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 			 (unsigned long long)(numbers[0] >> 1) - 1);
 	else if (n == 3)
 		snprintf(to, room, "an earlier flow went on until %llu events ago", (unsigned long long)numbers[2]);
+	else if (n == 2 && order_used->solve)
+		snprintf(to, room, "an op that follows one of thread %llu", (unsigned long long)numbers[0] - 1);
 	else if (n == 2)
 		snprintf(to, room, "follows an event of thread %llu", (unsigned long long)numbers[0]);
 }
 
-static const char *solve(struct order_log_text *logs, uint32_t threads, unsigned seconds,
+static const char *solve(struct order_log_text *logs, uint32_t threads, uint64_t first, unsigned seconds,
 			 void (*progress)(size_t done, size_t all, double seconds))
 {
 	struct light_outcome outcome;
 
-	light_solve(logs, threads, &(struct light_limits){ .seconds = seconds, .progress = progress }, &outcome);
+	light_solve(logs, threads, &(struct light_limits){ .first = first, .seconds = seconds, .progress = progress },
+		    &outcome);
 	return outcome.problem;
 }
 #define FOR_TOOL(...) .describe = describe, __VA_ARGS__,
@@ -477,22 +537,27 @@ static const char *solve(struct order_log_text *logs, uint32_t threads, unsigned
 
 /* ---- the two schemes -------------------------------------------------------------------------------------------- */
 
-const struct order_scheme order_light = {
-	.name = "light",
-	.summary = "flows between threads; a solver finds the schedule (Light)",
-	.guarantee = "flow determinism: blind writes are not ordered",
-	.version = 1,
-	.state_size = sizeof(struct state),
-	.thread_size = sizeof(struct own),
-	.record = { .open = open,
-		    .end = record_end,
-		    .before = record_before,
-		    .after = record_after,
-		    .access = record_access,
-		    .forked = forked },
-	.replay = { .open = open, .before = replay_before, .after = replay_after, .forked = forked },
-	FOR_TOOL(.print = print, .solve = solve)
-};
+const struct order_scheme order_light = { .name = "light",
+					  .summary = "flows between threads; a solver finds the schedule (Light)",
+					  .guarantee = "flow determinism: blind writes are not ordered",
+					  .version = 2,
+					  .state_size = sizeof(struct state),
+					  .thread_size = sizeof(struct own),
+					  .record = { .open = open,
+						      .end = record_end,
+						      .before = record_before,
+						      .after = record_after,
+						      .access = record_access,
+						      .acquire = record_op,
+						      .release = record_op,
+						      .forked = forked },
+					  .replay = { .open = open,
+						      .before = replay_before,
+						      .after = replay_after,
+						      .acquire = replay_op,
+						      .release = replay_op,
+						      .forked = forked },
+					  FOR_TOOL(.print = print, .solve = solve) };
 const struct order_scheme order_light_ww = {
 	.name = "light:ww",
 	.summary = "light with the order of writes, without a solver",

@@ -432,6 +432,8 @@ static void do_fork(struct thread *t, struct thread *child)
 		t->access[t->order.event] = (struct access){ 0 };
 		ops->create(&t->order, &child->order);
 		finish(t);
+	} else {
+		tell(t, ops->release, thread_object(child->order.slot));
 	}
 	publish(t, child->known);
 	child->started = true;
@@ -479,6 +481,8 @@ static void body(void)
 
 	if (ops->begin)
 		ops->begin(&t->order);
+	if (!ops->create && is_named(MODEL_FORK, t->order.slot))
+		tell(t, ops->acquire, thread_object(t->order.slot)); /* it follows its creator's call */
 	for (; t->next < t->lines; t->next++) {
 		stop(0, 0); /* between events */
 		t->under_way = true;
@@ -748,7 +752,7 @@ static void solve_log(struct model_result *r)
 						   ENTRIES };
 		memcpy(logs[i].entry, threads[i].entry, logs[i].n * sizeof(struct order_entry));
 	}
-	const char *problem = scheme->solve(logs, trace->threads, 0, 0);
+	const char *problem = scheme->solve(logs, trace->threads, 0, 0, 0);
 	for (uint32_t i = 0; i < trace->threads; i++) {
 		if (!problem && logs[i].n > ENTRIES)
 			problem = "the solved log is too long for the model";

@@ -218,6 +218,8 @@ struct order_printer {
 	const char *(*event_name)(uint32_t slot, uint64_t event); /* "e5": number of the line in the written trace */
 };
 
+#define SCHEDULE_TIME_IS_UP "the time is up" /* what a scheme's solve may answer */
+
 struct order_scheme {
 	const char *name;    /* as in --order=NAME; a variant has its own line: "leap:field" */
 	const char *summary; /* one line, for --order=help */
@@ -236,8 +238,8 @@ struct order_scheme {
 	/* One entry of a log, for heddle dump: reads numbers, appends text. Optional. */
 	void (*describe)(const uint64_t *numbers, unsigned n, char *to, size_t room);
 	/* light: makes, from the log of a recording, the one that replay reads: each logs[slot].entry is replaced (malloc).
-	   seconds: 0 is no limit. Returns what went wrong, or 0. Optional. */
-	const char *(*solve)(struct order_log_text *logs, uint32_t threads, unsigned seconds,
+	   first: events of this process begin there. seconds: 0 is no limit. Returns what went wrong, or 0. Optional. */
+	const char *(*solve)(struct order_log_text *logs, uint32_t threads, uint64_t first, unsigned seconds,
 			     void (*progress)(size_t done, size_t all, double seconds));
 #endif
 };

@@ -77,7 +77,9 @@ void host_open(void);		      /* once */
 void host_plan(const struct plan *p); /* before each recording */
 enum outcome host_run(enum host_mode mode, const struct order_scheme *scheme);
 /* light, after a recording: its log becomes the one for replay (solve.c). false: no schedule; sets complaint. */
-bool host_solve(unsigned seconds, unsigned window);
+struct light_limits;
+extern struct light_outcome host_solved;
+bool host_solve(const struct light_limits *limits);
 /* After a replay: compares counts, hashes and final memory. Sets complaint. */
 enum outcome host_compare(void);
 

@@ -4,41 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../../../commands/light_solve.c"
+#include "commands/light.h"
 #include "host.h"
-
-static uint64_t number_at(const uint8_t **at)
-{
-	uint64_t number = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		number |= (uint64_t)(**at & 0x7f) << shift;
-		if (!(*(*at)++ & 0x80))
-			return number;
-	}
-}
-
-static uint8_t *put_number(uint8_t *at, uint64_t number)
-{
-	for (; number >= 0x80; number >>= 7)
-		*at++ = (uint8_t)(number | 0x80);
-	*at++ = (uint8_t)number;
-	return at;
-}
+#include "trace/numbers.h"
 
 static void read_log(const struct left *from, struct order_log_text *to)
 {
-	const uint8_t *at = from->log;
+	const uint8_t *at = from->log, *end = from->log + from->bytes;
 	uint64_t event = 0;
 
 	*to = (struct order_log_text){ .n = from->entries, .room = from->entries + 1 };
 	to->entry = zeroed(to->room, sizeof *to->entry);
 	for (size_t i = 0; i < to->n; i++) {
-		uint64_t head = number_at(&at);
+		uint64_t head = number_get(&at, end);
 		event += head >> 4;
 		to->entry[i] = (struct order_entry){ .event = event, .n = head & 15 };
 		for (unsigned k = 0; k < to->entry[i].n; k++)
-			to->entry[i].numbers[k] = number_at(&at);
+			to->entry[i].numbers[k] = number_get(&at, end);
 	}
 }
 
@@ -49,9 +31,9 @@ static void write_log(const struct order_log_text *from, struct left *to)
 
 	for (size_t i = 0; i < from->n; i++) {
 		const struct order_entry *e = &from->entry[i];
-		at = put_number(at, (e->event - event) << 4 | e->n);
+		at = number_put(at, (e->event - event) << 4 | e->n);
 		for (unsigned k = 0; k < e->n; k++)
-			at = put_number(at, e->numbers[k]);
+			at = number_put(at, e->numbers[k]);
 		event = e->event;
 	}
 	to->entries = from->n;
@@ -60,14 +42,13 @@ static void write_log(const struct order_log_text *from, struct left *to)
 
 struct light_outcome host_solved;
 
-bool host_solve(unsigned seconds, unsigned window)
+bool host_solve(const struct light_limits *limits)
 {
 	struct order_log_text logs[MAX_THREADS];
 
 	for (unsigned i = 0; i < plan.threads; i++)
 		read_log(&left[i], &logs[i]);
-	int r = light_solve(logs, plan.threads, &(struct light_limits){ .seconds = seconds, .window = window },
-			    &host_solved);
+	int r = light_solve(logs, plan.threads, limits, &host_solved);
 	if (r)
 		snprintf(complaint, 4000, "%s; %zu flows, %zu events, %.1f s", host_solved.problem, host_solved.flows,
 			 host_solved.events, host_solved.seconds);

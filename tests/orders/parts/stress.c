@@ -6,24 +6,27 @@
  *   order-stress SCHEME [--runs=N] [--threads=2,4,8] [--workload=NAME,...] [--accesses=N] [--replays=N] [--seed=N]
  *                       [--chaos] [--weak] [--keep-going] [--stall=SECONDS]
  *   order-stress SCHEME --bench [--threads=..] [--workload=..] [--accesses=N] [--rounds=N]
+ *   order-stress light --solve=SECONDS [--at-once] [--threads=..] [--workload=..] [--accesses=N]
  *
  * Every second round over the workloads yields at random between check and access; with --chaos all do.
- * --bench prints one JSON object a line; see bench/orders.py.
+ * --bench prints one JSON object a line; see bench/orders.py. --solve: how long light's schedule takes; see bench/light.py.
+ * --at-once gives all of it to the solver in one piece, as the papers do.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 #include "host.h"
+#include "runtime/order/light.h"
 #include "weak.h"
 
 static struct {
 	const char *scheme;
-	unsigned runs, replays, rounds, stall;
+	unsigned runs, replays, rounds, stall, solve;
 	unsigned threads[16];
 	unsigned chosen[16], count; /* workloads */
 	uint64_t accesses, seed;
-	bool chaos, bench, keep_going;
+	bool chaos, bench, keep_going, at_once;
 } set = { .runs = 20, .replays = 1, .rounds = 5, .stall = 10, .threads = { 2, 4, 8 }, .seed = 1 };
 
 static _Noreturn void usage(const char *what, const char *word)
@@ -38,7 +41,8 @@ static enum outcome record_and_replay(const struct order_scheme *scheme)
 {
 	enum outcome outcome = host_run(RECORD, scheme);
 
-	if (outcome == GOOD && !strcmp(scheme->name, "light") && !host_solve(set.stall * 6, 0))
+	if (outcome == GOOD && !strcmp(scheme->name, "light") &&
+	    !host_solve(&(struct light_limits){ .seconds = set.stall * 6 }))
 		outcome = CRASHED;
 	for (unsigned i = 0; outcome == GOOD && i < set.replays; i++) {
 		outcome = host_run(REPLAY, scheme);
@@ -194,7 +198,7 @@ static double measure_replay(const struct order_scheme *scheme)
 
 	for (unsigned i = 0; i < plan.threads; i++)
 		events += (double)(left[i].events - left[i].warm_events);
-	if (!strcmp(scheme->name, "light") && !host_solve(10, 0))
+	if (!strcmp(scheme->name, "light") && !host_solve(&(struct light_limits){ .seconds = 10 }))
 		return 0;
 	for (unsigned i = 0; i < (set.rounds < 3 ? 1 : 3); i++) {
 		if (!strncmp(scheme->guarantee, "exact", 5))
@@ -248,12 +252,35 @@ static void measure(const struct order_scheme *scheme, unsigned workload, unsign
 	fflush(stdout);
 }
 
+/* How long a schedule takes, by the size of the log. */
+static void measure_solving(const struct order_scheme *scheme, unsigned workload, unsigned threads)
+{
+	struct plan p = plan_of_bench(workload, threads);
+	struct light_limits limits = { .seconds = set.solve, .every = set.at_once, .window = set.at_once ? ~0u : 0 };
+
+	p.warm = 0;
+	host_plan(&p);
+	run_or_die(RECORD, scheme);
+	uint64_t bytes = 0, entries = 0;
+	for (unsigned i = 0; i < threads; i++)
+		bytes += left[i].bytes, entries += left[i].entries;
+	bool solved = host_solve(&limits);
+	printf("{\"workload\": \"%s\", \"threads\": %u, \"accesses\": %llu, \"bytes\": %llu, \"entries\": %llu, "
+	       "\"flows\": %zu, \"events\": %zu, \"wrongs\": %zu, \"windows\": %zu, \"largest\": %zu, "
+	       "\"choices\": %zu, \"seconds\": %.3f, \"solved\": %s}\n",
+	       workloads[workload].name, threads, (unsigned long long)(p.accesses * threads), (unsigned long long)bytes,
+	       (unsigned long long)entries, host_solved.flows, host_solved.events, host_solved.wrongs,
+	       host_solved.windows, host_solved.largest, host_solved.choices, host_solved.seconds,
+	       solved ? "true" : "false");
+	fflush(stdout);
+}
+
 static int bench(const struct order_scheme *scheme)
 {
 	for (unsigned i = 0; i < set.count; i++)
 		for (unsigned k = 0; set.threads[k]; k++)
 			if (workloads[set.chosen[i]].native && set.threads[k] % workloads[set.chosen[i]].step == 0)
-				measure(scheme, set.chosen[i], set.threads[k]);
+				(set.solve ? measure_solving : measure)(scheme, set.chosen[i], set.threads[k]);
 	return 0;
 }
 
@@ -313,6 +340,8 @@ static void read_word(char *word)
 		set.rounds = (unsigned)number_of(v);
 	else if ((v = value(word, "--stall")))
 		set.stall = (unsigned)number_of(v);
+	else if ((v = value(word, "--solve")))
+		set.solve = (unsigned)number_of(v);
 	else if ((v = value(word, "--seed")))
 		set.seed = number_of(v);
 	else if ((v = value(word, "--accesses")))
@@ -327,6 +356,8 @@ static void read_word(char *word)
 		weak_memory = true;
 	else if (!strcmp(word, "--bench"))
 		set.bench = true;
+	else if (!strcmp(word, "--at-once"))
+		set.at_once = true;
 	else if (!strcmp(word, "--keep-going"))
 		set.keep_going = true;
 	else if (*word == '-' || set.scheme)
@@ -356,5 +387,7 @@ int main(int argc, char **argv)
 		while (workloads[set.count].name)
 			set.chosen[set.count] = set.count, set.count++;
 	host_open();
-	return set.bench ? bench(scheme) : stress(scheme);
+	if (set.solve && strcmp(scheme->name, "light"))
+		usage("--solve is for light, not for ", scheme->name);
+	return set.bench || set.solve ? bench(scheme) : stress(scheme);
 }

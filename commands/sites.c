@@ -308,3 +308,18 @@ int sites_dump(const char *path, bool why, bool json)
 	close_binary(&b);
 	return 0;
 }
+
+char *sites_races(const char *path, size_t *size)
+{
+	struct binary b;
+	GElf_Shdr shdr;
+	char *text = NULL;
+
+	open_binary(&b, path);
+	if (find_section(&b, "heddle_races", &shdr)) {
+		text = strndup(b.data + shdr.sh_offset, shdr.sh_size);
+		*size = shdr.sh_size;
+	}
+	close_binary(&b);
+	return text;
+}

@@ -19,4 +19,6 @@ bool sites_read_note(const char *path, struct sites_note *note);
 void sites_level(const char *path, char *text, size_t room);
 /* heddle dump --sites: one line a site. */
 int sites_dump(const char *path, bool why, bool json);
+/* What --select=races has found, as JSON; NULL: it was not built so. To be freed. */
+char *sites_races(const char *path, size_t *size);
 #endif

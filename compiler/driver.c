@@ -36,6 +36,9 @@ static const char help[] =
 	"\n"
 	"      --select=all     hook every access that may be to shared memory (the default)\n"
 	"      --select=escape  leave out what the whole program shows not to be shared; looked at when linking\n"
+	"      --select=races   leave out what the whole program shows not to race; looked at when linking\n"
+	"      --races-report=FILE  write what was found there (see heddle races), as JSON\n"
+	"      --barrier=NAME   this function is a barrier that all threads pass (with --select=races)\n"
 	"      --select=none    hook nothing: only locks and system calls are recorded\n"
 	"      --per-file       without link-time optimisation: each object is finished by itself\n"
 	"      --show           print the command instead of running it\n"
@@ -54,7 +57,7 @@ struct command {
 	struct words in;  /* as typed, with the contents of response files: only looked at */
 	struct words out; /* as passed on */
 	struct words inputs, directories, libraries;
-	const char *select;
+	const char *select, *report, *barriers;
 	bool per_file, show, verbose, debug, has_sources, static_link;
 	enum mode mode;
 };
@@ -259,15 +262,27 @@ static void read_response(struct words *w, const char *path, int depth)
 	unmap_file(&f);
 }
 
+/* The linker may run elsewhere. */
+static const char *absolute(const char *path)
+{
+	char here[PATH_MAX];
+
+	return *path == '/' || !getcwd(here, sizeof here) ? path : text("%s/%s", here, path);
+}
+
 static bool own_option(struct command *c, const char *word)
 {
-	static const char *const selects[] = { "none", "all", "escape", NULL };
+	static const char *const selects[] = { "none", "all", "escape", "races", NULL };
 
 	if (starts(word, "--select=")) {
 		c->select = word + 9;
 		if (!is_one_of(c->select, selects))
-			die("--select=%s: choose none, all or escape", c->select);
-	} else if (!strcmp(word, "--per-file"))
+			die("--select=%s: choose none, all, escape or races", c->select);
+	} else if (starts(word, "--races-report="))
+		c->report = text("%s", absolute(word + 15));
+	else if (starts(word, "--barrier="))
+		c->barriers = text("%s%s%s", c->barriers, *c->barriers ? ":" : "", word + 10);
+	else if (!strcmp(word, "--per-file"))
 		c->per_file = true;
 	else if (!strcmp(word, "--show"))
 		c->show = true;
@@ -457,13 +472,18 @@ static char *find_part(const char *name)
 	return path;
 }
 
+static bool whole_program(const struct command *c)
+{
+	return !strcmp(c->select, "escape") || !strcmp(c->select, "races");
+}
+
 static void set_pass(const struct command *c, const char *foreign)
 {
-	const char *select = c->per_file && !strcmp(c->select, "escape") ? "all" : c->select;
+	const char *select = c->per_file && whole_program(c) ? "all" : c->select;
 
 	setenv(ENV_PASS,
-	       text("select=%s;mode=%s;fast=%s;foreign=%s", select, c->per_file ? "per-file" : "lto",
-		    find_part("fast.bc"), foreign),
+	       text("select=%s;mode=%s;fast=%s;report=%s;barriers=%s;foreign=%s", select,
+		    c->per_file ? "per-file" : "lto", find_part("fast.bc"), c->report, c->barriers, foreign),
 	       1);
 }
 
@@ -515,8 +535,8 @@ static void prepare(struct command *c)
 		return;
 	if (c->mode == ASSEMBLE)
 		c->per_file = true; /* assembler text can only be finished now */
-	if (c->per_file && !strcmp(c->select, "escape") && c->mode != ASSEMBLE)
-		die("--select=escape looks at the whole program, --per-file at one file: choose one of them");
+	if (c->per_file && whole_program(c) && c->mode != ASSEMBLE)
+		die("--select=%s looks at the whole program, --per-file at one file: choose one of them", c->select);
 	if (c->mode != LINK || c->has_sources)
 		prepare_compile(c);
 	if (c->mode == LINK)
@@ -565,7 +585,7 @@ int main(int argc, char **argv)
 		      { "heddle-ranlib", "llvm-ranlib" LLVM },
 		      { "heddle-nm", "llvm-nm" LLVM } };
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
-	struct command c = { .select = "all", .mode = LINK };
+	struct command c = { .select = "all", .report = "", .barriers = "", .mode = LINK };
 
 	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
 		if (!strcmp(name, tools[i].ours)) {

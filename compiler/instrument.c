@@ -27,7 +27,7 @@ void compiler_die(const char *format, ...)
 
 static void read_setting(const char *key, const char *value)
 {
-	static const char *const selects[] = { "none", "all", "escape" };
+	static const char *const selects[] = { "none", "all", "escape", "races" };
 
 	if (!strcmp(key, "select")) {
 		for (size_t i = 0; i < sizeof selects / sizeof *selects; i++)
@@ -37,6 +37,10 @@ static void read_setting(const char *key, const char *value)
 		settings.per_file = !strcmp(value, "per-file");
 	else if (!strcmp(key, "fast"))
 		settings.fast = value;
+	else if (!strcmp(key, "report"))
+		settings.races_report = value;
+	else if (!strcmp(key, "barriers"))
+		settings.barriers = value;
 	else if (!strcmp(key, "foreign"))
 		settings.foreign = value;
 }
@@ -404,10 +408,61 @@ static void walk_all_loops(struct module *m)
 
 /* ---- the entries ---------------------------------------------------------------------------------------------------- */
 
+static void walk_all(struct module *m)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
+		if (!select_ignored(m, f))
+			walk_function(m, f);
+}
+
+static void close_module(struct module *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->accesses[i].ranges);
+	free(m->accesses);
+}
+
+/* A call has up to two accesses, before and after it: it is marked if both are left out. */
+static void mark_left_out(struct module *m)
+{
+	for (size_t i = 0; i < m->count;) {
+		size_t next = i;
+		bool all = true;
+		for (; next < m->count && m->accesses[next].inst == m->accesses[i].inst; next++)
+			all &= m->accesses[next].shape == SHAPE_NONE;
+		if (all)
+			plugin_mark(m->module, m->accesses[i].inst, m->accesses[i].why);
+		i = next;
+	}
+}
+
+/* The whole program, before it is optimised: loops are still as they were written. */
 int instrument_early(LLVMModuleRef module)
 {
-	(void)module;
-	return 0;
+	struct module m;
+
+	if (!read_settings() || settings.select != SELECT_RACES || settings.per_file)
+		return 0;
+	open_module(&m, module);
+	select_begin(&m);
+	walk_all(&m);
+	races_apply(&m);
+	mark_left_out(&m);
+	close_module(&m);
+	return 1;
+}
+
+static void leave_out_marked(struct module *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		struct access *a = &m->accesses[i];
+		const char *why = a->shape == SHAPE_NONE ? NULL : plugin_marked(m->module, a->inst);
+		if (!why)
+			continue;
+		a->shape = SHAPE_NONE;
+		a->flags |= HOOK_SITE_LEFT_OUT;
+		a->why = why;
+	}
 }
 
 int instrument_last(LLVMModuleRef module)
@@ -419,9 +474,9 @@ int instrument_last(LLVMModuleRef module)
 	open_module(&m, module);
 	select_begin(&m);
 	if (settings.select != SELECT_NONE)
-		for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-			if (!select_ignored(&m, f))
-				walk_function(&m, f);
+		walk_all(&m);
+	if (settings.select == SELECT_RACES)
+		leave_out_marked(&m);
 	if (settings.select == SELECT_ESCAPE)
 		escape_apply(&m);
 	if (settings.select != SELECT_NONE)
@@ -431,8 +486,6 @@ int instrument_last(LLVMModuleRef module)
 	for (size_t i = 0; i < m.count; i++)
 		rewrite(&m, i);
 	rewrite_end(&m);
-	for (size_t i = 0; i < m.count; i++)
-		free(m.accesses[i].ranges);
-	free(m.accesses);
+	close_module(&m);
 	return 1;
 }

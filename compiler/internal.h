@@ -73,12 +73,14 @@ struct module {
 };
 
 /* What heddle-cc was told, from the environment variable HEDDLE_CC (see driver.c). */
-enum select { SELECT_NONE, SELECT_ALL, SELECT_ESCAPE };
+enum select { SELECT_NONE, SELECT_ALL, SELECT_ESCAPE, SELECT_RACES };
 struct settings {
 	enum select select;
 	bool per_file;
-	const char *fast;    /* path of fast.bc */
-	const char *foreign; /* objects of other compilers in this link, separated by ':' */
+	const char *fast;	  /* path of fast.bc */
+	const char *races_report; /* a file for what races/ finds */
+	const char *barriers;	  /* functions that are barriers, separated by ':' */
+	const char *foreign;	  /* objects of other compilers in this link, separated by ':' */
 };
 extern struct settings settings;
 
@@ -105,9 +107,14 @@ void select_begin(struct module *m);
 /* escape.c: leaves out what the whole program shows not to be shared */
 void escape_apply(struct module *m);
 
+/* races/: leaves out what cannot race; early, and marks it for the last entry */
+void races_apply(struct module *m);
+
 /* sites.c */
 void sites_build(struct module *m);
 LLVMValueRef sites_of(struct module *m, size_t id);
+const char *sites_file(LLVMValueRef inst, char *room, size_t size); /* "dir/file" of its place, or NULL */
+void sites_keep_text(struct module *m, const char *text, size_t size, const char *name, const char *section);
 
 /* rewrite.c */
 void rewrite_begin(struct module *m);
@@ -127,6 +134,24 @@ bool plugin_captured(LLVMValueRef object, bool by_return);
 /* Calls found() with the last instruction of each block that jumps back, unless the loop always passes a block for which hooked() holds. */
 void plugin_loops(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
 		  void (*found)(void *arg, LLVMValueRef jump), void *arg);
+
+/* Loops and dominators of one function at a time. */
+struct plugin_loop {
+	/* before: the block that enters it; each is NULL unless there is exactly one */
+	LLVMBasicBlockRef header, before, latch, exiting, exit;
+};
+void plugin_forget_shape(void);
+bool plugin_dominates(LLVMBasicBlockRef a, LLVMBasicBlockRef b);
+LLVMBasicBlockRef plugin_dominator(LLVMBasicBlockRef block);
+/* Does every way to the block pass this edge? */
+bool plugin_edge_dominates(LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMBasicBlockRef block);
+/* The innermost loop around a block, or the one `out` further out. False: there is none. */
+bool plugin_loop(LLVMBasicBlockRef block, unsigned out, struct plugin_loop *found);
+bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
+/* Marks an access as left out for a reason, so that the mark reaches the end of the optimiser; NULL: not marked. */
+void plugin_mark(LLVMModuleRef module, LLVMValueRef inst, const char *why);
+const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst);
+void plugin_unmark(LLVMModuleRef module);
 
 void compiler_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 #endif

@@ -17,6 +17,9 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
+#include <map>
+#include <memory>
+#include <string>
 extern "C" {
 #include "compiler/internal.h"
 }
@@ -148,4 +151,138 @@ void plugin_loops(LLVMValueRef function, bool (*hooked)(void *, LLVMBasicBlockRe
 		if (!surely && done.insert(from).second)
 			found(arg, wrap(from->getTerminator()));
 	}
+}
+
+/* ---- loops and dominators of one function at a time; they are forgotten when another one is asked for ---- */
+
+namespace
+{
+struct Shape {
+	const Function *function = nullptr;
+	std::unique_ptr<DominatorTree> tree;
+	std::unique_ptr<LoopInfo> loops;
+};
+Shape current;
+
+Shape &shape_of(LLVMBasicBlockRef block)
+{
+	Function *f = unwrap(block)->getParent();
+	if (current.function != f) {
+		current.loops.reset();
+		current.tree = std::make_unique<DominatorTree>(*f);
+		current.loops = std::make_unique<LoopInfo>(*current.tree);
+		current.function = f;
+	}
+	return current;
+}
+
+LLVMBasicBlockRef wrap_or_null(BasicBlock *block)
+{
+	return block ? wrap(block) : nullptr;
+}
+} // namespace
+
+void plugin_forget_shape(void)
+{
+	current = Shape();
+}
+
+bool plugin_dominates(LLVMBasicBlockRef a, LLVMBasicBlockRef b)
+{
+	return shape_of(a).tree->dominates(unwrap(a), unwrap(b));
+}
+
+LLVMBasicBlockRef plugin_dominator(LLVMBasicBlockRef block)
+{
+	auto *node = shape_of(block).tree->getNode(unwrap(block));
+	return node && node->getIDom() ? wrap(node->getIDom()->getBlock()) : nullptr;
+}
+
+bool plugin_edge_dominates(LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMBasicBlockRef block)
+{
+	return shape_of(block).tree->dominates(BasicBlockEdge(unwrap(from), unwrap(to)), unwrap(block));
+}
+
+bool plugin_loop(LLVMBasicBlockRef block, unsigned out, struct plugin_loop *found)
+{
+	Loop *loop = shape_of(block).loops->getLoopFor(unwrap(block));
+	while (loop && out--)
+		loop = loop->getParentLoop();
+	if (!loop)
+		return false;
+	*found = { wrap(loop->getHeader()), wrap_or_null(loop->getLoopPredecessor()),
+		   wrap_or_null(loop->getLoopLatch()), wrap_or_null(loop->getExitingBlock()),
+		   wrap_or_null(loop->getExitBlock()) };
+	return true;
+}
+
+bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block)
+{
+	Loop *loop = shape_of(header).loops->getLoopFor(unwrap(header));
+	return loop && loop->contains(unwrap(block));
+}
+
+/* ---- marks that outlive the optimiser: groups of accesses are kept by what merges or vectorises them, and are lost by
+   all else, which is the safe side. Each instruction is in one group for all and in one for its reason. ---- */
+
+namespace
+{
+std::map<std::string, MDNode *> groups;		  /* by reason, while the early entry runs */
+std::map<const Metadata *, const char *> reasons; /* by group, while the last one does */
+} // namespace
+
+void plugin_mark(LLVMModuleRef module, LLVMValueRef inst, const char *why)
+{
+	Module &m = *unwrap(module);
+	LLVMContext &c = m.getContext();
+	NamedMDNode *list = m.getOrInsertNamedMetadata("heddle.left_out");
+	auto add = [&](const char *text) {
+		MDNode *group = MDNode::getDistinct(c, {});
+		list->addOperand(MDNode::get(c, { group, MDString::get(c, text) }));
+		return group;
+	};
+
+	if (!list->getNumOperands()) {
+		groups.clear();
+		reasons.clear();
+		add("several accesses that cannot race were made one");
+	}
+	MDNode *&group = groups[why];
+	if (!group)
+		group = add(why);
+	unwrap<Instruction>(inst)->setMetadata(LLVMContext::MD_access_group,
+					       MDNode::get(c, { list->getOperand(0)->getOperand(0), group }));
+}
+
+/* One group is its own list. The first one is for all. */
+const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst)
+{
+	NamedMDNode *list = unwrap(module)->getNamedMetadata("heddle.left_out");
+	MDNode *marks = list ? unwrap<Instruction>(inst)->getMetadata(LLVMContext::MD_access_group) : nullptr;
+	const char *why = nullptr;
+	bool common = false;
+
+	if (!marks)
+		return nullptr;
+	if (reasons.empty())
+		for (MDNode *row : list->operands())
+			reasons[row->getOperand(0)] = cast<MDString>(row->getOperand(1))->getString().data();
+	const Metadata *first = list->getOperand(0)->getOperand(0);
+	auto look = [&](const Metadata *group) {
+		auto found = reasons.find(group);
+		common |= group == first;
+		if (found != reasons.end() && (!why || group != first))
+			why = found->second;
+	};
+	look(marks);
+	for (const MDOperand &one : marks->operands())
+		look(one.get());
+	return common ? why : nullptr;
+}
+
+/* The code that is made must not say that anything of this is parallel. */
+void plugin_unmark(LLVMModuleRef module)
+{
+	if (auto *list = unwrap(module)->getNamedMetadata("heddle.left_out"))
+		unwrap(module)->eraseNamedMetadata(list);
 }

@@ -100,7 +100,7 @@ static LLVMValueRef offset(struct module *m, size_t id, unsigned n, LLVMValueRef
 }
 
 /* "dir/file" of the place, or NULL. */
-static const char *place_file(LLVMValueRef inst, char *room, size_t size)
+const char *sites_file(LLVMValueRef inst, char *room, size_t size)
 {
 	unsigned dir_len = 0, file_len = 0;
 	const char *file = LLVMGetDebugLocFilename(inst, &file_len), *dir = LLVMGetDebugLocDirectory(inst, &dir_len);
@@ -120,7 +120,7 @@ static LLVMValueRef site(struct module *m, struct strings *s, LLVMTypeRef type, 
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst));
 	char room[4200];
 	size_t name_len;
-	const char *file = place_file(a->inst, room, sizeof room), *name = LLVMGetValueName2(function, &name_len);
+	const char *file = sites_file(a->inst, room, sizeof room), *name = LLVMGetValueName2(function, &name_len);
 	unsigned column = LLVMGetDebugLocColumn(a->inst);
 	LLVMValueRef members[] = {
 		offset(m, id, 0, string(m, s, file, file ? strlen(file) : 0)),
@@ -149,6 +149,13 @@ static LLVMValueRef add_section(struct module *m, LLVMValueRef value, const char
 	return global;
 }
 
+void sites_keep_text(struct module *m, const char *text, size_t size, const char *name, const char *section)
+{
+	LLVMValueRef value = LLVMConstStringInContext2(m->context, text, size, true);
+
+	plugin_keep(m->module, add_section(m, value, name, section, 1));
+}
+
 static void build_table(struct module *m)
 {
 	LLVMTypeRef type = site_type(m);
@@ -171,7 +178,7 @@ static void build_table(struct module *m)
 
 static void build_note(struct module *m)
 {
-	static const char *const selects[] = { "none", "all", "escape" };
+	static const char *const selects[] = { "none", "all", "escape", "races" };
 	size_t hooked = 0, room = 256 + (settings.foreign ? strlen(settings.foreign) : 0);
 	char *text = calloc(1, room);
 

@@ -13,6 +13,7 @@ import threading
 from harness import CANNOT, DIVERGED, ROOT, USAGE, Failure, without_ours
 
 THREADS = (2, 4, 8)
+RACES_ORDERS = ('region', 'tplay', 'aggreplay', 'leap')      # that programs built with --select=races are recorded under
 LIMIT = 40      # seconds, for what takes one: nothing here may hang
 BUGS = os.path.join(ROOT, 'tests', 'bugs')
 _built, _building = {}, threading.Lock()
@@ -39,18 +40,18 @@ def is_exact(guarantee):
     return guarantee.startswith('exact')
 
 
-def program(trial, source):
-    """The program, built by heddle-cc with every access hooked; once, however many cells want it."""
+def program(trial, source, select='all'):
+    """The program, built by heddle-cc, as a rule with every access hooked; once, however many cells want it."""
     compiler = os.path.join(trial.settings.build, 'bin', 'heddle-c++' if source.endswith('.cpp') else 'heddle-cc')
     with _building:
-        if source not in _built:
-            _built[source] = trial.compile(source, ['--select=all'], compiler=compiler)
-    return _built[source]
+        if (source, select) not in _built:
+            _built[source, select] = trial.compile(source, [f'--select={select}'], compiler=compiler)
+    return _built[source, select]
 
 
-def record_failing(trial, source, order, threads, tries, chaos=True):
+def record_failing(trial, source, order, threads, tries, chaos=True, select='all'):
     """Record until the program fails. Returns the outcome and its trace; the traces of runs that went well are gone."""
-    argv = [program(trial, source), str(threads)]
+    argv = [program(trial, source, select), str(threads)]
     for n in range(tries):
         trace = trial.path(f'trace-{n}')
         options = [f'--order={order}', '--verify'] + [f'--chaos={n + 1}'] * (chaos or n > 0)
@@ -62,27 +63,28 @@ def record_failing(trial, source, order, threads, tries, chaos=True):
         shutil.rmtree(trace)
 
 
-def bug_cell(trial, source, order, guarantee, threads, fails, chaos):
+def bug_cell(trial, source, order, guarantee, threads, fails, chaos, select='all'):
     refused = refusal(trial.settings.build, order)
     if refused and not is_exact(guarantee):
         trial.skip(refused)
     tries = {'check': 3, 'test': 8, 'soak': 40}[trial.settings.level] if fails else 1
-    outcome, trace = record_failing(trial, source, order, threads, tries, chaos)
+    outcome, trace = record_failing(trial, source, order, threads, tries, chaos, select)
     if fails and not outcome.status:
         trial.notes.append(f'did not fail in {tries} recordings')
     if not is_exact(guarantee):
         measure(trial, outcome, trace, guarantee)
     trial.replays(outcome, trace=trace, timeout=LIMIT)
-    without_verify(trial, source, order, threads)
+    without_verify(trial, source, order, threads, select)
     if trial.settings.level == 'soak':      # the rest of 200, compared event by event by replay itself
         trial.check(trial.replay(trace, options=['--quiet', '--repeat=150'], timeout=1200).status == outcome.status,
                     'one of 150 further replays differs')
 
 
-def without_verify(trial, source, order, threads):
+def without_verify(trial, source, order, threads, select):
     """Once more as a user records it. With --verify no access takes the short way that some orders have."""
     trace = trial.path('trace-unverified')
-    outcome = trial.record([program(trial, source), str(threads)], trace=trace, options=[f'--order={order}'], timeout=LIMIT)
+    outcome = trial.record([program(trial, source, select), str(threads)], trace=trace, options=[f'--order={order}'],
+                           timeout=LIMIT)
     trial.check(outcome.status not in (USAGE, CANNOT, DIVERGED), f'recording: {outcome}')
     trial.replays(outcome, trace=trace, timeout=LIMIT, times=min(2, trial.settings.replays))
 
@@ -120,3 +122,6 @@ def bug_cells(source, number, keys, level, build):
         for threads in THREADS if level == 'soak' else [THREADS[(number + n) % len(THREADS)]]:
             yield (f'{order} {threads}', lambda trial, o=order, g=guarantee, t=threads, c=(number + n) % 2 == 0:
                    bug_cell(trial, source, o, g, t, fails, c), quick)
+            if order in RACES_ORDERS and (level == 'soak' or order == RACES_ORDERS[number % len(RACES_ORDERS)] or order == 'region'):
+                yield (f'races {order} {threads}', lambda trial, o=order, g=guarantee, t=threads, c=(number + n) % 2 == 0:
+                       bug_cell(trial, source, o, g, t, fails, c, 'races'), False)

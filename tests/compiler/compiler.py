@@ -15,6 +15,7 @@ WAYS = {
     'native': ['-O3', '-march=native'],
     'per-file': ['--per-file', '-O2'],
     'escape': ['-O2', '--select=escape'],
+    'races': ['-O2', '--select=races'],
     'none': ['-O2', '--select=none'],
 }
 RACY = '''#include <pthread.h>
@@ -233,7 +234,7 @@ int main(int argc, char **argv)
     t.run_well([cc, '-O2', '-shared', '-fPIC', 'lib.c', '-o', t.path('libnext.so')])
     need_hooks(t, t.path('libnext.so'), 2)
     library = test_runtime(t)
-    for way in ([], ['--per-file'], ['--select=escape']):
+    for way in ([], ['--per-file'], ['--select=escape'], ['--select=races']):
         t.run_well([cc, '-O2', *way, '-pthread', 'main.c', '-o', t.path('main')])
         for hooks in (None, 'perform', 'decline'):
             env = dict(t.env, **({'LD_PRELOAD': library, 'HEDDLE_TEST': hooks} if hooks else {}))

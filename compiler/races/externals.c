@@ -1,0 +1,167 @@
+/*
+ * What is known of functions that the program calls and that are not seen: a table of names. What is not in it, and not
+ * described by libc's list, may do anything.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "compiler/races/objects.h"
+
+struct row {
+	const char *name;
+	enum external kind;
+};
+
+/* In the order of strcmp. */
+static const struct row exact[] = {
+	{ "__cxa_allocate_exception", EXTERNAL_ALLOCATES },
+	{ "__cxa_atexit", EXTERNAL_AT_EXIT },
+	{ "__errno_location", EXTERNAL_HARMLESS },
+	{ "__sched_cpucount", EXTERNAL_USES },
+	{ "_exit", EXTERNAL_HARMLESS },
+	{ "abort", EXTERNAL_HARMLESS },
+	{ "accept", EXTERNAL_USES },
+	{ "aligned_alloc", EXTERNAL_ALLOCATES },
+	{ "atexit", EXTERNAL_AT_EXIT },
+	{ "bind", EXTERNAL_USES },
+	{ "bsearch", EXTERNAL_SORTS },
+	{ "calloc", EXTERNAL_ALLOCATES },
+	{ "clock_gettime", EXTERNAL_USES },
+	{ "clock_nanosleep", EXTERNAL_USES },
+	{ "close", EXTERNAL_HARMLESS },
+	{ "connect", EXTERNAL_USES },
+	{ "exit", EXTERNAL_HARMLESS },
+	{ "free", EXTERNAL_FREES },
+	{ "fstat", EXTERNAL_USES },
+	{ "getrandom", EXTERNAL_USES },
+	{ "gettimeofday", EXTERNAL_USES },
+	{ "lseek", EXTERNAL_HARMLESS },
+	{ "malloc", EXTERNAL_ALLOCATES },
+	{ "memalign", EXTERNAL_ALLOCATES },
+	{ "mkdir", EXTERNAL_USES },
+	{ "nanosleep", EXTERNAL_USES },
+	{ "open", EXTERNAL_USES },
+	{ "open64", EXTERNAL_USES },
+	{ "pipe", EXTERNAL_USES },
+	{ "poll", EXTERNAL_USES },
+	{ "pread", EXTERNAL_USES },
+	{ "pread64", EXTERNAL_USES },
+	{ "pthread_create", EXTERNAL_CREATES },
+	{ "pthread_equal", EXTERNAL_HARMLESS },
+	{ "pthread_exit", EXTERNAL_ENDS_THREAD },
+	{ "pthread_join", EXTERNAL_JOINS },
+	{ "pthread_kill", EXTERNAL_HARMLESS },
+	{ "pthread_self", EXTERNAL_HARMLESS },
+	{ "pthread_yield", EXTERNAL_HARMLESS },
+	{ "pwrite", EXTERNAL_USES },
+	{ "pwrite64", EXTERNAL_USES },
+	{ "qsort", EXTERNAL_SORTS },
+	{ "read", EXTERNAL_USES },
+	{ "realloc", EXTERNAL_REALLOCATES },
+	{ "reallocarray", EXTERNAL_REALLOCATES },
+	{ "recv", EXTERNAL_USES },
+	{ "recvfrom", EXTERNAL_USES },
+	{ "sched_getcpu", EXTERNAL_HARMLESS },
+	{ "sched_yield", EXTERNAL_HARMLESS },
+	{ "select", EXTERNAL_USES },
+	{ "send", EXTERNAL_USES },
+	{ "sendto", EXTERNAL_USES },
+	{ "sleep", EXTERNAL_HARMLESS },
+	{ "socket", EXTERNAL_HARMLESS },
+	{ "stat", EXTERNAL_USES },
+	{ "thrd_create", EXTERNAL_CREATES },
+	{ "thrd_current", EXTERNAL_HARMLESS },
+	{ "thrd_equal", EXTERNAL_HARMLESS },
+	{ "thrd_exit", EXTERNAL_HARMLESS },
+	{ "thrd_join", EXTERNAL_JOINS },
+	{ "thrd_yield", EXTERNAL_HARMLESS },
+	{ "time", EXTERNAL_USES },
+	{ "unlink", EXTERNAL_USES },
+	{ "usleep", EXTERNAL_HARMLESS },
+	{ "valloc", EXTERNAL_ALLOCATES },
+	{ "waitpid", EXTERNAL_USES },
+	{ "write", EXTERNAL_USES },
+};
+
+/* By how the name begins; the first that fits counts. */
+static const struct row beginnings[] = {
+	{ "pthread_mutex", EXTERNAL_LOCK },
+	{ "pthread_cond", EXTERNAL_LOCK },
+	{ "pthread_rwlock", EXTERNAL_LOCK },
+	{ "pthread_spin", EXTERNAL_LOCK },
+	{ "pthread_barrier", EXTERNAL_LOCK },
+	{ "pthread_attr", EXTERNAL_USES },
+	{ "pthread_", EXTERNAL_STD },
+	{ "thrd_", EXTERNAL_STD },
+	{ "tss_", EXTERNAL_STD },
+	{ "call_once", EXTERNAL_STD },
+	{ "signal", EXTERNAL_STD },
+	{ "sigaction", EXTERNAL_STD },
+	{ "longjmp", EXTERNAL_STD },
+	{ "_longjmp", EXTERNAL_STD },
+	{ "siglongjmp", EXTERNAL_STD },
+	{ "sem_", EXTERNAL_LOCK },
+	{ "mtx_", EXTERNAL_LOCK },
+	{ "cnd_", EXTERNAL_LOCK },
+	{ "_Znwm", EXTERNAL_ALLOCATES },
+	{ "_Znam", EXTERNAL_ALLOCATES },
+	{ "_ZdlPv", EXTERNAL_FREES },
+	{ "_ZdaPv", EXTERNAL_FREES },
+	{ "__cxa_guard", EXTERNAL_LOCK },
+	{ "__cxa_free", EXTERNAL_FREES },
+	{ "__cxa_begin_catch", EXTERNAL_STD },
+	{ "__cxa_", EXTERNAL_STD },
+	{ "__gxx_personality", EXTERNAL_HARMLESS },
+	{ "_Unwind", EXTERNAL_STD },
+	{ "_ZNSt6thread15_M_start_thread", EXTERNAL_UNKNOWN },
+	{ "_ZNSt6thread4joinEv", EXTERNAL_STD },
+	{ "_ZSt", EXTERNAL_STD },
+	{ "_ZNSt", EXTERNAL_STD },
+	{ "_ZNKSt", EXTERNAL_STD },
+	{ "_ZNSa", EXTERNAL_STD },
+	{ "_ZNSs", EXTERNAL_STD },
+	{ "_ZNSi", EXTERNAL_STD },
+	{ "_ZNSo", EXTERNAL_STD },
+};
+
+static const char *const libc_names[] = {
+#include "compiler/libc_names.h"
+};
+
+static int compare_text(const void *name, const void *row)
+{
+	return strcmp(name, *(const char *const *)row);
+}
+
+const char *external_name(LLVMValueRef function)
+{
+	size_t len;
+	const char *name = LLVMGetValueName2(function, &len);
+
+	return *name == '\1' ? name + 1 : name; /* an assembler name */
+}
+
+enum external external_kind(LLVMValueRef function)
+{
+	const char *name = external_name(function);
+	const struct row *row = bsearch(name, exact, sizeof exact / sizeof *exact, sizeof *exact, compare_text);
+
+	if (LLVMGetIntrinsicID(function))
+		return EXTERNAL_INTRINSIC;
+	if (row)
+		return row->kind;
+	for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+		if (!strncmp(name, beginnings[i].name, strlen(beginnings[i].name)))
+			return beginnings[i].kind;
+	return bsearch(name, libc_names, sizeof libc_names / sizeof *libc_names, sizeof *libc_names, compare_text) ?
+		       EXTERNAL_LIBC :
+		       EXTERNAL_UNKNOWN;
+}
+
+bool external_returns_twice(LLVMValueRef call)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", 13);
+	LLVMValueRef callee = LLVMGetCalledValue(call);
+
+	return LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, kind) ||
+	       (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind));
+}

@@ -1,0 +1,175 @@
+/*
+ * Which accesses may race? The whole program is looked at when it is linked, and an access is left out only with a reason
+ * that can be printed. In this order:
+ *
+ *   constraints.c, solve.c   where may an address point to? (objects.h)
+ *   program.c                blocks, calls and who may call whom
+ *   threads.c, joins.c       which kinds of threads are there, which may run at the same time
+ *   locksets.c               which locks are surely held at a place
+ *   warnings.c               pairs of accesses that may conflict, and what is left of them after each step
+ *   prune_*.c                each step: why a pair can not race
+ *   report.c                 what `heddle races` reads
+ *
+ * Whatever is not understood may race. Without main() nothing is decided.
+ *
+ * Words
+ *   class   a kind of thread: the first thread, or all threads that begin with one function. Class 0 is the first thread,
+ *           class 1 is everybody that code outside may call the program from (signal handlers, callbacks).
+ *   alive   the classes of which a thread may exist at a place that the first thread passes.
+ */
+#ifndef COMPILER_RACES_RACES_H
+#define COMPILER_RACES_RACES_H
+#include "compiler/internal.h"
+#include "compiler/races/bits.h"
+#include "compiler/races/map.h"
+#include "compiler/races/objects.h"
+
+/* ---- program.c --------------------------------------------------------------------------------------------------------- */
+
+struct call {
+	LLVMValueRef inst;
+	uint32_t block;
+	bool outside;	    /* may call code that is not seen; kind says what is known of it */
+	enum external kind; /* of a function that is called by name and not seen; else EXTERNAL_UNKNOWN */
+	uint32_t *callees;  /* functions of the program */
+	uint32_t callee_count;
+};
+
+struct block {
+	LLVMBasicBlockRef ref;
+	uint32_t function, first_call, call_count;
+	uint32_t *next; /* blocks */
+	uint32_t next_count;
+};
+
+struct function {
+	LLVMValueRef ref;
+	uint32_t first_block, block_count;
+	uint64_t classes; /* of threads that may run it */
+	bool given;	  /* code outside may call it */
+};
+
+struct program {
+	struct module *m;
+	LLVMValueRef main_function;
+	struct function *functions;
+	struct block *blocks;
+	struct call *calls;
+	uint32_t function_count, block_count, call_count;
+	struct map function_map, block_map, call_map; /* number + 1 */
+};
+extern struct program program;
+
+void program_begin(struct module *m, LLVMValueRef main_function);
+void program_end(void);
+uint32_t program_function(LLVMValueRef f); /* UINT32_MAX: not seen */
+struct block *program_block_of(LLVMValueRef inst);
+struct call *program_call(LLVMValueRef inst);
+bool program_is_once(LLVMValueRef inst); /* is this place passed at most once in a run? */
+
+/* ---- threads.c --------------------------------------------------------------------------------------------------------- */
+
+enum { CLASS_MAIN, CLASS_OUTSIDE, CLASS_FIRST, MOST_CLASSES = 64 };
+#define BIT(n) ((uint64_t)1 << (n))
+
+struct class
+{
+	LLVMValueRef entry;
+	struct call *create; /* the only call that creates such threads, or NULL */
+	bool many;	     /* two may exist at the same time */
+	uint64_t beside;     /* classes that may exist at the same time, but for the first thread */
+};
+extern struct class classes[MOST_CLASSES];
+extern unsigned class_count;
+
+void threads_begin(void);
+void threads_end(void);
+/* Classes alive where the first thread passes this place; those that have ever been begun before. */
+uint64_t threads_alive(LLVMValueRef inst);
+uint64_t threads_ever(LLVMValueRef inst);
+/* May a thread of one of these classes be at a place while another of those is at another? alive_a, alive_b: threads_alive(). */
+bool threads_parallel(uint64_t classes_a, uint64_t alive_a, uint64_t classes_b, uint64_t alive_b);
+bool threads_two(uint64_t classes_a, uint64_t classes_b); /* could they be two threads at all? */
+const char *threads_name(unsigned class);
+uint64_t threads_created(const struct call *c); /* classes that a call of pthread_create begins */
+
+/* joins.c: what is surely over when the first thread goes from a block to the next one, or past a call. */
+void joins_begin(void);
+void joins_end(void);
+uint64_t joins_at_call(const struct call *c);
+uint64_t joins_at_edge(uint32_t from, uint32_t to);
+
+/* ---- locksets.c -------------------------------------------------------------------------------------------------------- */
+
+struct held {
+	uint64_t writing, reading; /* a lock held for writing is in both */
+};
+void locksets_begin(void);
+void locksets_end(void);
+struct held locksets_at(LLVMValueRef inst);
+const char *locksets_name(unsigned lock);
+
+/* ---- warnings.c -------------------------------------------------------------------------------------------------------- */
+
+/* One end of an access, or what a call that is no site does to memory. */
+struct party {
+	LLVMValueRef inst, addr;
+	uint32_t access; /* index into m->accesses; UINT32_MAX: none */
+	uint64_t size;	 /* 0: not known */
+	bool write, atomic, frees;
+	bool unknown; /* it may be anywhere, or where code outside may be */
+	bool shared, heap;
+	uint32_t function;
+	uint32_t pairs; /* that are left */
+	uint64_t classes;
+	uint64_t alive; /* threads_alive(), threads_ever() */
+	uint64_t ever;
+	struct held held;
+	const char *why; /* the step that has removed its last pair */
+};
+
+struct pair {
+	uint32_t a, b, object; /* parties */
+	uint8_t step;	       /* 1 + the step that has removed it; 0: it is left */
+};
+
+/* A step says whether a pair cannot race; the reason is what `heddle dump --sites --why` prints, %s is the other place. */
+struct step {
+	const char *name, *reason;
+	void (*begin)(void);
+	bool (*removes)(const struct party *a, const struct party *b, uint32_t object);
+};
+
+struct warnings {
+	struct party *parties;
+	struct pair *pairs;
+	size_t party_count, pair_count, pair_room, party_room;
+	struct step_count {
+		const char *name;
+		size_t warnings, pairs, sites;
+	} steps[16];
+	unsigned step_count;
+	uint64_t milliseconds;
+	size_t kilobytes;
+};
+extern struct warnings warnings;
+
+/* parties.c */
+void parties_list(void);
+void parties_fill(void);
+
+void warnings_find(void);
+void warnings_prune(void);
+void warnings_end(void);
+/* Names; the strings live until the next call. */
+const char *warnings_object(uint32_t object);
+const char *warnings_place(LLVMValueRef inst);
+
+extern const struct step step_threads;
+
+/* report.c: what `heddle races` reads goes into the binary, as JSON. */
+void report_write(struct module *m);
+
+/* races.c: leaves out what cannot race. */
+void races_apply(struct module *m);
+#endif

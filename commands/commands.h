@@ -15,7 +15,7 @@
 #include "trace/trace.h"
 
 /* Heddle's own exit statuses. High, because record and replay pass on the program's. */
-enum { EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 123 };
+enum { EXIT_RACES = 120, EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 123 };
 
 struct command {
 	const char *name;

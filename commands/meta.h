@@ -59,6 +59,10 @@ void where_frames(struct where *w, const struct place *place, void (*show)(const
    says what to do, if there is none within so many seconds (0: no limit). */
 void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);
 
+/* ---- found_races.c ---- */
+/* Prints what replay --races has left in its work directory; returns how many. */
+size_t found_races_print(const struct meta *meta, const char *work_dir, bool json);
+
 /* ---- futexes.c ---- */
 /* Calls of futex that the program's own locks made, as meta.json has them; NULL: none. */
 json_t *futexes_json(const struct meta *meta, const struct control *control);

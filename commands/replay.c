@@ -12,25 +12,30 @@
 #include <unistd.h>
 #include "meta.h"
 
-static const char help[] = "usage: heddle replay [OPTIONS] [TRACE]\n"
-			   "\n"
-			   "Runs a recorded program again, exactly: results of system calls come from the trace, no\n"
-			   "input file, clock or network is touched. Shows what the program wrote to its stdout and\n"
-			   "stderr. TRACE is a directory or a name that `heddle ls` shows; without it, the latest.\n"
-			   "\n"
-			   "      --repeat=N  N times; says how many were exact\n"
-			   "      --quiet     do not show the program's output\n"
-			   "      --pid=PID   only the process that had this id\n"
-			   "      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
-			   "      --solve-time=SECONDS\n"
-			   "                  for a recording with --order=light: how long to look for a schedule\n"
-			   "                  (60; 0: no limit)\n"
-			   "\n"
-			   "Exits as the program did; with 123, after a description, if it left the recording; with 0\n"
-			   "if the recording has no end (heddle was killed) and its last event was reached.\n";
+static const char help[] =
+	"usage: heddle replay [OPTIONS] [TRACE]\n"
+	"\n"
+	"Runs a recorded program again, exactly: results of system calls come from the trace, no\n"
+	"input file, clock or network is touched. Shows what the program wrote to its stdout and\n"
+	"stderr. TRACE is a directory or a name that `heddle ls` shows; without it, the latest.\n"
+	"\n"
+	"      --repeat=N  N times; says how many were exact\n"
+	"      --quiet     do not show the program's output\n"
+	"      --races     tell which accesses were in no order that the program made\n"
+	"      --json      the same as JSON, without the program's output\n"
+	"      --pid=PID   only the process that had this id\n"
+	"      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
+	"      --solve-time=SECONDS\n"
+	"                  for a recording with --order=light: how long to look for a schedule\n"
+	"                  (60; 0: no limit)\n"
+	"\n"
+	"Exits as the program did; with 123, after a description, if it left the recording; with 0\n"
+	"if the recording has no end (heddle was killed) and its last event was reached; with 120 if\n"
+	"--races has found some.\n";
 
 struct replay {
-	bool quiet;
+	bool quiet, races, json;
+	size_t races_found;
 	long repeat, pid, image, solve_time;
 	struct meta meta;
 	struct tree tree;
@@ -197,7 +202,8 @@ static void start(struct replay *r)
 	c->checksum = r->meta.checksum;
 	c->verify = r->meta.verify;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
-	c->quiet = r->quiet;
+	c->quiet = r->quiet || r->json;
+	c->races = r->races;
 	c->repeat = (uint32_t)r->repeat;
 	size_t missing = trace_shown_missing(&r->shown, c->missing, MISSING_MAX);
 	if (missing > MISSING_MAX)
@@ -313,6 +319,8 @@ static int report(struct replay *r)
 	if (c->stop != STOP_NONE)
 		tree_print_stop(c);
 	print_place(r);
+	if (r->races_found && (c->stop == STOP_NONE || c->stop == STOP_ENDED))
+		return EXIT_RACES;
 	switch (c->stop) {
 	case STOP_NONE: exit_like(&r->tree, r->tree.root_status);
 	case STOP_DIVERGED: return EXIT_DIVERGED;
@@ -327,6 +335,8 @@ static int run_replay(int argc, char **argv)
 	const struct option_row options[] = {
 		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
 		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "races", 0, OPTION_FLAG, &r.races },
+		{ "json", 0, OPTION_FLAG, &r.json },
 		{ "pid", 0, OPTION_NUMBER, &r.pid },
 		{ "image", 0, OPTION_NUMBER, &r.image },
 		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
@@ -340,8 +350,15 @@ static int run_replay(int argc, char **argv)
 		usage("--repeat wants a number from 1 on");
 	if (r.solve_time < 0 || r.solve_time > INT_MAX)
 		usage("--solve-time wants a number of seconds, or 0");
+	if (r.json && !r.races)
+		usage("--json goes with --races");
+	if (r.races && r.repeat > 1)
+		usage("--races and --repeat exclude each other: every replay finds the same");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
+	if (r.races && !*r.meta.order)
+		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
+		    r.meta.dir);
 	catch_signals();
 	make_work_dir();
 	unpack(&r);
@@ -350,6 +367,8 @@ static int run_replay(int argc, char **argv)
 	end_if_interrupted();
 	start(&r);
 	int ended_by = run(&r);
+	if (r.races && !ended_by)
+		r.races_found = found_races_print(&r.meta, work_dir, r.json);
 	remove_work_dir();
 	if (ended_by)
 		exit_like(&r.tree, ended_by); /* a wait status that is a signal's number means just that */

@@ -221,6 +221,11 @@ static const char *const kinds[] = {
 	[HOOK_ASM] = "asm",   [HOOK_CALLED] = "called",	   [HOOK_POLL] = "poll",
 };
 
+const char *sites_kind(unsigned kind)
+{
+	return kind < sizeof kinds / sizeof *kinds ? kinds[kind] : "?";
+}
+
 static const char *member_string(const struct binary *b, uint64_t site, size_t at, int32_t offset)
 {
 	return offset ? string_at(b, site + at + (uint64_t)(int64_t)offset) : NULL;
@@ -299,7 +304,7 @@ int sites_dump(const char *path, bool why, bool json)
 				  member_string(&b, at, offsetof(struct hook_site, file), s.file),
 				  member_string(&b, at, offsetof(struct hook_site, function), s.function),
 				  member_string(&b, at, offsetof(struct hook_site, why), s.why),
-				  s.kind < sizeof kinds / sizeof *kinds ? kinds[s.kind] : "?" };
+				  sites_kind(s.kind) };
 		if (json)
 			print_json(&l);
 		else

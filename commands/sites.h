@@ -17,6 +17,8 @@ struct sites_note {
 bool sites_read_note(const char *path, struct sites_note *note);
 /* How exact a recording of this program can be, in words: locks only, or also its races, and inside what not. */
 void sites_level(const char *path, char *text, size_t room);
+/* "load", "store", ...: an enum hook_kind. */
+const char *sites_kind(unsigned kind);
 /* heddle dump --sites: one line a site. */
 int sites_dump(const char *path, bool why, bool json);
 /* What --select=races has found, as JSON; NULL: it was not built so. To be freed. */

@@ -217,7 +217,7 @@ KEPT void __heddle_enter_string(const struct hook_site *site, const char *string
 		if (count > limit - done)
 			count = limit - done;
 		struct hook_self *self = __heddle_self;
-		self->ops->enter(self, site, (void *)at, count * unit, kind, 0);
+		self->ops->enter(self, site, (void *)at, count * unit, kind, unit);
 		if (__heddle_length(at, count, unit) < count * unit || is_end(at + (count - 1) * unit, unit))
 			return;
 		done += count;

@@ -82,7 +82,8 @@ typedef HOOK_CALL struct hook_result hook_function(struct hook_self *self, const
 	X(set)	      /* memset: a: byte, b: length */                                                               \
 	X(copy)	      /* memcpy and memmove to addr: a: from, b: length */                                           \
 	X(enter)      /* code that the pass cannot see into is about to access a bytes; b: HOOK_READ | HOOK_WRITE; \
-			 until the next leave (which ends all that were entered) nobody else does */ \
+			 until the next leave (which ends all that were entered) nobody else does; c: 0, or the \
+			 size of a character: it is a piece of a string, which may end before */ \
 	X(leave)      /* addr unused */                                                                              \
 	X(poll)	      /* polls has come to poll_until, at a loop's back edge: no access, no event */
 
@@ -120,7 +121,14 @@ enum hook_kind {
 	HOOK_CALLED,
 	HOOK_POLL
 };
-enum { HOOK_SITE_ATOMIC = 1, HOOK_SITE_VOLATILE = 2, HOOK_SITE_LEFT_OUT = 4 /* not hooked; `why` says why */ };
+enum {
+	HOOK_SITE_ATOMIC = 1,
+	HOOK_SITE_VOLATILE = 2,
+	HOOK_SITE_LEFT_OUT = 4, /* not hooked; `why` says why */
+	/* of an atomic: what it orders. Both in a program with fences: nobody can tell what a relaxed one is for */
+	HOOK_SITE_ACQUIRE = 8,
+	HOOK_SITE_RELEASE = 16
+};
 
 /* Section "heddle_sites": one per access, in order of their ids. Strings: offsets from the member itself (0: none). */
 struct hook_site {

@@ -139,10 +139,19 @@ void access_add_range(struct access *a, struct range range)
 	a->ranges[a->range_count++] = range;
 }
 
+/* What an atomic of this ordering orders: for heddle replay --races. */
+static unsigned atomic_flags(LLVMAtomicOrdering ordering)
+{
+	if (ordering == LLVMAtomicOrderingNotAtomic)
+		return 0;
+	bool all = ordering == LLVMAtomicOrderingAcquireRelease || ordering == LLVMAtomicOrderingSequentiallyConsistent;
+	return HOOK_SITE_ATOMIC | (all || ordering == LLVMAtomicOrderingAcquire ? HOOK_SITE_ACQUIRE : 0) |
+	       (all || ordering == LLVMAtomicOrderingRelease ? HOOK_SITE_RELEASE : 0);
+}
+
 static unsigned ordering_flags(LLVMValueRef inst)
 {
-	return (LLVMGetVolatile(inst) ? HOOK_SITE_VOLATILE : 0) |
-	       (LLVMGetOrdering(inst) != LLVMAtomicOrderingNotAtomic ? HOOK_SITE_ATOMIC : 0);
+	return (LLVMGetVolatile(inst) ? HOOK_SITE_VOLATILE : 0) | atomic_flags(LLVMGetOrdering(inst));
 }
 
 static void walk_plain(struct module *m, LLVMValueRef inst, bool load)
@@ -191,7 +200,7 @@ static void walk_rmw(struct module *m, LLVMValueRef inst)
 	struct access *a =
 		add_at(m, inst, size > 8 ? SHAPE_RMW_WIDE : SHAPE_RMW, HOOK_RMW, LLVMGetOperand(inst, 0), size);
 
-	a->flags |= ordering_flags(inst) | HOOK_SITE_ATOMIC;
+	a->flags |= ordering_flags(inst);
 	a->rmw = (int8_t)rmw_number(inst);
 }
 
@@ -201,7 +210,8 @@ static void walk_cas(struct module *m, LLVMValueRef inst)
 	struct access *a =
 		add_at(m, inst, size > 8 ? SHAPE_CAS_WIDE : SHAPE_CAS, HOOK_CAS, LLVMGetOperand(inst, 0), size);
 
-	a->flags |= HOOK_SITE_ATOMIC | (LLVMGetVolatile(inst) ? HOOK_SITE_VOLATILE : 0);
+	a->flags |= (LLVMGetVolatile(inst) ? HOOK_SITE_VOLATILE : 0) |
+		    atomic_flags(LLVMGetCmpXchgSuccessOrdering(inst));
 	/* One that fails without a reason would fail at record and not at replay. */
 	if (a->shape != SHAPE_NONE)
 		LLVMSetWeak(inst, 0);
@@ -288,6 +298,7 @@ static void walk_instruction(struct module *m, LLVMValueRef inst)
 	case LLVMStore: walk_plain(m, inst, false); break;
 	case LLVMAtomicRMW: walk_rmw(m, inst); break;
 	case LLVMAtomicCmpXchg: walk_cas(m, inst); break;
+	case LLVMFence: m->has_fences |= !LLVMIsAtomicSingleThread(inst); break;
 	case LLVMCall:
 	case LLVMInvoke:
 	case LLVMCallBr: walk_call(m, inst); break;
@@ -387,6 +398,14 @@ static void walk_function(struct module *m, LLVMValueRef function)
 			walk_instruction(m, i);
 }
 
+/* A fence orders relaxed atomics, nobody can tell which. */
+static void mark_fenced(struct module *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->accesses[i].flags & HOOK_SITE_ATOMIC)
+			m->accesses[i].flags |= HOOK_SITE_ACQUIRE | HOOK_SITE_RELEASE;
+}
+
 static LLVMValueRef function_of(const struct access *a)
 {
 	return LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst));
@@ -475,6 +494,8 @@ int instrument_last(LLVMModuleRef module)
 	select_begin(&m);
 	if (settings.select != SELECT_NONE)
 		walk_all(&m);
+	if (m.has_fences)
+		mark_fenced(&m);
 	if (settings.select == SELECT_RACES)
 		leave_out_marked(&m);
 	if (settings.select == SELECT_ESCAPE)

@@ -70,6 +70,7 @@ struct module {
 	size_t count, room;
 	LLVMValueRef sites; /* the table */
 	LLVMTypeRef sites_type;
+	bool has_fences;
 };
 
 /* What heddle-cc was told, from the environment variable HEDDLE_CC (see driver.c). */

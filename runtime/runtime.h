@@ -86,6 +86,9 @@ struct thread {
 	uint64_t known[16];  /* stamps this thread is known to follow, at most one a slot */
 	uint32_t known_next; /* which to forget next */
 	uint64_t op_limit;   /* replay: ops that were finished in the recording */
+	/* replay: the op under way, for runtime/races/: what libheddle.so has called (0: nothing), and its outcome */
+	sync_function *op_function;
+	long op_result;
 	/* replay: see replay_wait.c */
 	uint64_t waits_for;	     /* the stamp it waits for, 0: none */
 	uint64_t waits_ticket;	     /* the tickets that must have begun, 0: does not wait for any */

@@ -10,6 +10,7 @@
 #include "loader/arch/arch.h"
 #include "loader/patch.h"
 #include "runtime/memory/heap.h"
+#include "runtime/races/watch.h"
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"
 #include "runtime/syscalls/special/special.h"
@@ -263,6 +264,8 @@ static void replay_clone(struct call *c)
 		return;
 	}
 	struct thread *t = new_thread(c, slot);
+	if (unlikely(races_watch))
+		races_created(c->t, t);
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
 	uint64_t args[6];
 	memcpy(args, c->args, sizeof args);
@@ -461,8 +464,13 @@ long sync_run(struct thread *t)
 {
 	for (;;) {
 		sync_function *f = (sync_function *)SYNC_CALL_ARG(&t->regs, 0);
-		long r = f(t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),
-			   SYNC_CALL_ARG(&t->regs, 4));
+		const uint64_t args[4] = { SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2),
+					   SYNC_CALL_ARG(&t->regs, 3), SYNC_CALL_ARG(&t->regs, 4) };
+		t->op_function = f;
+		long r = f(t, args[0], args[1], args[2], args[3]);
+		t->op_function = 0;
+		if (unlikely(races_watch))
+			races_returned(t, (uint64_t)f, args, r);
 		if (likely(r != SYNC_INTERRUPTED)) {
 			if (unlikely(t->held || replaying)) {
 				regs_returned(&t->regs, (uint64_t)r);

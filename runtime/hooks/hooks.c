@@ -12,6 +12,7 @@
  */
 #include "runtime/runtime.h"
 #include "loader/arch/arch.h"
+#include "runtime/races/watch.h"
 
 #define VERIFY_EVERY 256
 #define SET_BYTES    512  /* moved at a time */
@@ -34,6 +35,8 @@ void order_start(void)
 	order_used = order_find(control->order);
 	if (!order_used)
 		cannot("the trace was recorded with --order=%s, which this heddle does not have", control->order);
+	if (replaying && control->races)
+		order_used = races_wrap(order_used);
 	ops = replaying ? &order_used->replay : &order_used->record;
 	order_services_start();
 	order_sync_start(ops);

@@ -17,6 +17,7 @@
  * A scheme with regions ends them there (pause), in threads that make hooked accesses.
  */
 #include "runtime/runtime.h"
+#include "runtime/races/watch.h"
 
 static const struct order_ops *ops;
 static void (*pauses)(struct order_thread *);
@@ -25,12 +26,12 @@ void order_sync_start(const struct order_ops *o)
 {
 	ops = o && o->acquire ? o : 0;
 	pauses = o ? o->pause : 0;
-	order_watches = ops;
+	order_watches = ops || races_watch;
 }
 
 bool order_sees_ops_of(const struct thread *t)
 {
-	return ops || (t->hooked && pauses);
+	return ops || races_watch || (t->hooked && pauses);
 }
 
 void order_before_wait(struct thread *t)

@@ -16,6 +16,7 @@
  * (at least acquire) by who waits for it: so everything the source did before is seen.
  */
 #include "runtime/runtime.h"
+#include "runtime/races/watch.h"
 
 struct front *front_of(struct thread *t)
 {
@@ -192,6 +193,7 @@ static bool is_free(const struct front *f)
 
 static void replay_begin(struct thread *t)
 {
+	t->op_result = 0;
 	if (is_free(t->front))
 		return;
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
@@ -235,7 +237,7 @@ long op_outcome(struct thread *t, long result)
 	const struct entry *e = is_free(t->front) ? 0 : entry_of_op(t, ENTRY_SYNC);
 	if (!e)
 		return 0;
-	result = e->result;
+	result = t->op_result = e->result;
 	log_take(t);
 	return result;
 }
@@ -249,6 +251,8 @@ void op_end(struct thread *t)
 			order_after_wait(t);
 		return;
 	}
+	if (unlikely(races_watch))
+		races_op(t, t->op_result);
 	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
 		wake_waiters(t);

@@ -1,5 +1,6 @@
 /* From a system call of the program to its row, and back with the result. */
 #include "runtime/runtime.h"
+#include "runtime/races/watch.h"
 
 static _Noreturn void unknown_call(struct call *c)
 {
@@ -95,9 +96,13 @@ void dispatch(struct thread *t)
 		order_before_wait(t);
 		signals_deliver(t, true);
 	}
+	if (unlikely(races_watch))
+		races_call_begins(t, nr);
 	long result = likely(!replaying && !t->hooked) ? record_quick(t, nr) : RECORD_SLOWLY;
 	if (unlikely(result == RECORD_SLOWLY || result == GATE_HELD))
 		result = run_generally(t, nr);
+	if (unlikely(races_watch))
+		races_call_ended(t, nr);
 	if (unlikely(seen))
 		order_after_wait(t);
 	REGS_RESULT(&t->regs) = (uint64_t)result;

@@ -22,6 +22,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cells                                               # noqa: E402
+import golden                                              # noqa: E402
 from harness import ROOT, Failure, Skip, Trial, shorten   # noqa: E402
 
 SANITIZERS = {'plain': [], 'asan': ['-fsanitize=address'], 'ubsan': ['-fsanitize=undefined', '-fno-sanitize-recover=all']}
@@ -97,6 +98,14 @@ def bug_cases(source, number, level, build):
                    measured=keys.get('measured'))
 
 
+def golden_cases(source):
+    """A program whose races are known: see golden.py."""
+    name, keys = os.path.basename(source), run_line(source)
+    for variant, function, records in golden.cases(source):
+        yield Case('races', name, lambda trial, function=function: function(trial, source), variant=variant, quick='check' in keys,
+                   known_failure=keys.get('known-failure') if records else None)
+
+
 def unit_cases(source):
     name = os.path.splitext(os.path.basename(source))[0]
     keys = run_line(source)
@@ -139,6 +148,8 @@ def find_cases(level, build):
                 cases += unit_cases(path)
             elif folder == 'bugs' and path.endswith(('.c', '.cpp')):
                 cases += bug_cases(path, number, level, build)
+            elif folder == 'races' and path.endswith(('.c', '.cpp')):
+                cases += golden_cases(path)
             elif folder != 'unit' and path.endswith(('.c', '.cpp')):
                 cases += program_cases(folder, path, level)
             elif path.endswith('.py'):

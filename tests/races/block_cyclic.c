@@ -1,0 +1,22 @@
+// Blocks of five, dealt out in turn.
+// expect: none a because block numbers are id modulo 4
+#include "golden.h"
+
+#define THREADS 4
+#define BLOCK	5
+static int a[200];
+
+static void *work(void *arg)
+{
+	for (long b = id_of(arg); b < 200 / BLOCK; b += THREADS)
+		for (long i = 0; i < BLOCK; i++)
+			a[b * BLOCK + i] = (int)b; // @a
+	return NULL;
+}
+
+int main(void)
+{
+	team(THREADS, work);
+	printf("%d\n", a[199]);
+	return 0;
+}

@@ -1,0 +1,22 @@
+// Each thread has a block of its own.
+// expect: none a because [id*n, (id+1)*n) are disjoint
+#include "golden.h"
+
+#define BLOCK 25
+static int a[4 * BLOCK];
+
+static void *work(void *arg)
+{
+	long id = id_of(arg);
+
+	for (long i = id * BLOCK; i < (id + 1) * BLOCK; i++)
+		a[i] += (int)i; // @a
+	return NULL;
+}
+
+int main(void)
+{
+	team(4, work);
+	printf("%d\n", a[99]);
+	return 0;
+}

@@ -82,6 +82,8 @@ const char *nearest(const char *typed, const char *const *words);
 const char *home_directory(void);
 /* Makes NAME-N there, for the next free N, and lets `latest` point to it. */
 void home_new_trace(const char *program, char path[PATH_ROOM]);
+/* Where what is known of the system call sites of files is kept, if it can be. */
+void home_find_sites(struct control *c);
 /* Which trace a user means: NULL the latest, a path, or a name in the directory above. Absolute. */
 void home_find_trace(const char *named, char path[PATH_ROOM]);
 int make_directories(const char *path);

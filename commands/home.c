@@ -111,6 +111,13 @@ void home_new_trace(const char *program, char path[PATH_ROOM])
 	point_latest(home, path + strlen(home) + 1);
 }
 
+void home_find_sites(struct control *c)
+{
+	snprintf(c->sites, sizeof c->sites, "%s/" CACHE_NAME, home_directory());
+	if (access(c->sites, W_OK))
+		*c->sites = 0;
+}
+
 bool is_trace(const char *path)
 {
 	char part[PATH_ROOM + 16];

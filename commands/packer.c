@@ -93,12 +93,13 @@ enum { WHILE_RUNNING = -5, AT_THE_END = 1 };
 /* ---- packing ------------------------------------------------------------------------------- */
 
 /* The process has become another program: none of its threads is left. */
-static void end_image(struct packer *p, unsigned image)
+static void end_image(struct packer *p, const struct trace_ring *over)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct trace_ring *ring = p->rings[i];
-		if (ring && trace_ring_ready(ring, &p->problem) > 0 && trace_ring_image(ring) == image)
-			trace_ring_set_done(ring);
+		if (ring && ring != over && trace_ring_ready(ring, &p->problem) > 0 &&
+		    trace_ring_image(ring) == trace_ring_image(over))
+			trace_ring_set_left(ring);
 	}
 }
 
@@ -114,7 +115,7 @@ static int pack_one(struct packer *p, struct trace_ring **place)
 	if (!done)
 		return trace_ring_pack(ring, p->work, WHILE_RUNNING, &p->problem);
 	if (done == RING_IMAGE_OVER)
-		end_image(p, trace_ring_image(ring));
+		end_image(p, ring);
 	if (trace_ring_finish(ring, p->work, WHILE_RUNNING, &p->problem))
 		return -1;
 	*place = NULL;

@@ -111,14 +111,16 @@ static void free_reserve(const struct tree *tree)
 		return; /* then there is less room, and the packer says so */
 }
 
-/* Copies of mapped files are shared between traces where hard links reach. */
+/* Copies of mapped files are shared between traces where hard links reach. What is known of their system call sites lies
+   beside them. */
 static void prepare_cache(struct control *c)
 {
 	struct stat here, there;
 
 	snprintf(c->cache, sizeof c->cache, "%s/" CACHE_NAME, home_directory());
-	if (make_directories(c->cache) || access(c->cache, W_OK) || stat(c->cache, &there) || stat(c->trace, &here) ||
-	    here.st_dev != there.st_dev)
+	if (!make_directories(c->cache))
+		home_find_sites(c);
+	if (!*c->sites || stat(c->cache, &there) || stat(c->trace, &here) || here.st_dev != there.st_dev)
 		*c->cache = 0;
 }
 

@@ -62,6 +62,18 @@ static void remove_every(void)
 		closedir(dir);
 }
 
+/* "KEY.sites" belongs to the copy KEY. */
+static bool is_used(const char *folder, const char *name, const struct stat *st)
+{
+	char copy[PATH_ROOM + 300];
+	const char *dot = strrchr(name, '.');
+
+	if (!dot || strcmp(dot, ".sites") != 0)
+		return st->st_nlink > 1;
+	snprintf(copy, sizeof copy, "%s/%.*s", folder, (int)(dot - name), name);
+	return !access(copy, F_OK);
+}
+
 /* Copies that no trace uses any more. */
 static void drop_unused_copies(void)
 {
@@ -73,7 +85,7 @@ static void drop_unused_copies(void)
 	DIR *dir = opendir(folder);
 	while (dir && (item = readdir(dir))) {
 		snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
-		if (!lstat(path, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+		if (!lstat(path, &st) && S_ISREG(st.st_mode) && !is_used(folder, item->d_name, &st))
 			unlink(path);
 	}
 	if (dir)

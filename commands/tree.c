@@ -91,6 +91,7 @@ void tree_prepare(struct tree *tree, const char *dir, enum run_mode mode)
 	c->root_status = ~0u;
 	snprintf(c->trace, sizeof c->trace, "%s", dir);
 	snprintf(c->work_dir, sizeof c->work_dir, "%s", dir);
+	home_find_sites(c);
 	tree_find_loader(c->loader);
 	tree->control = c;
 	tree->control_fd = fd;

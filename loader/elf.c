@@ -1,5 +1,6 @@
 /* Mapping an ELF file as the kernel would, and saying no as the kernel would. */
 #include "loader/loader.h"
+#include "loader/patch.h"
 #include <linux/elf.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -56,7 +57,7 @@ static long map_segment(long fd, const Elf64_Phdr *ph, uint64_t base)
 	return 0;
 }
 
-long elf_map(long fd, uint64_t at, struct elf_image *out)
+long elf_map(long fd, const char *key, uint64_t at, struct elf_image *out)
 {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph[HEADERS];
@@ -89,6 +90,7 @@ long elf_map(long fd, uint64_t at, struct elf_image *out)
 			continue;
 		if ((r = map_segment(fd, &ph[i], out->base)) < 0)
 			return r;
+		known_sites_mapped(key, va, ph[i].p_filesz, ph[i].p_offset, (uint64_t)protection(ph[i].p_flags));
 		note_range(ph[i].p_flags & PF_X ? out->code : out->data, va, va + ph[i].p_memsz);
 		if (!out->phdr && eh.e_phoff >= ph[i].p_offset && eh.e_phoff < ph[i].p_offset + ph[i].p_filesz)
 			out->phdr = va + eh.e_phoff - ph[i].p_offset;

@@ -9,8 +9,8 @@ struct elf_image {
 	uint64_t entry, phdr, phnum, end;
 	uint64_t code[2], data[2]; /* begin and end, for the kernel's view */
 };
-/* Maps the ELF file; position independent ones at `at`. Returns 0 or an error. */
-long elf_map(long fd, uint64_t at, struct elf_image *out);
+/* Maps the ELF file, which is saved as `key`; position independent ones at `at`. Returns 0 or an error. */
+long elf_map(long fd, const char *key, uint64_t at, struct elf_image *out);
 /* Maps the part of the file that lies at [from, to), if it has one of exactly that size, over what is there. */
 void elf_map_code(long fd, uint64_t from, uint64_t to);
 /* Copies the path of the program's interpreter; its length, 0 if it has none, or an error. */

@@ -3,6 +3,7 @@
  * call traps (seccomp raises SIGSYS), writes the stub, and replaces the system
  * call instruction by a branch to it; from then on the site costs a branch. A
  * site that cannot be patched keeps trapping and continues in its stub each time.
+ * Sites that earlier runs have met are patched ahead (known_sites.c).
  *
  * Pools of stubs lie at places that mmap_place() leaves free, found from the
  * site's address alone: so they are the same at record and replay.
@@ -13,8 +14,9 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-#define POOLS 256
-#define SITES 16384 /* a power of two */
+#define POOLS	    256
+#define SITES_LEAST 256 /* powers of two: a table of n places lies at sites + n */
+#define SITES_MOST  16384
 
 struct pool {
 	uint64_t base;
@@ -26,8 +28,8 @@ struct site {
 
 static struct pool pools[POOLS];
 static unsigned pool_count;
-static struct site sites[SITES];
-static unsigned site_count;
+static struct site sites[2 * SITES_MOST];
+static unsigned site_count, site_room = SITES_LEAST;
 
 static bool in_reach(uint64_t pool, uint64_t site)
 {
@@ -82,13 +84,51 @@ static uint64_t new_stub(uint64_t site)
 	cannot("no room for a stub near the system call at %x", site);
 }
 
-static struct site *find_site(uint64_t address)
+/* Where it is, or would be put. */
+static struct site *place_in(unsigned room, uint64_t address)
 {
 	uint64_t h = address >> 1;
-	h = (h ^ h >> 14) & (SITES - 1);
-	while (sites[h].address && sites[h].address != address)
-		h = (h + 1) & (SITES - 1);
-	return &sites[h];
+	h = (h ^ h >> 8 ^ h >> 16) & (room - 1);
+	while (sites[room + h].address && sites[room + h].address != address)
+		h = (h + 1) & (room - 1);
+	return &sites[room + h];
+}
+
+static struct site *find_site(uint64_t address)
+{
+	return place_in(__atomic_load_n(&site_room, __ATOMIC_ACQUIRE), address);
+}
+
+/* The table is small at first: a large one would cost every short process a page for each site. Under the lock; who looks
+   without it finds the old table, which stays as it is. */
+static void grow_sites(void)
+{
+	unsigned room = site_room;
+	if (room == SITES_MOST)
+		cannot("the program has more than %d system call sites", (long)(SITES_MOST / 2));
+	for (unsigned i = 0; i < room; i++)
+		if (sites[room + i].address)
+			*place_in(2 * room, sites[room + i].address) = sites[room + i];
+	/* release: the new table is whole before it counts */
+	__atomic_store_n(&site_room, 2 * room, __ATOMIC_RELEASE);
+}
+
+/* Under the lock: the site with its stub, new or not. */
+static struct site *add_site(uint64_t address)
+{
+	struct site *s = find_site(address);
+	if (s->address)
+		return s;
+	if (site_count >= site_room / 2) {
+		grow_sites();
+		s = find_site(address);
+	}
+	site_count++;
+	s->stub = new_stub(address);
+	stub_write((uint8_t *)s->stub, address);
+	/* release: patch_continue() looks without the lock */
+	__atomic_store_n(&s->address, address, __ATOMIC_RELEASE);
+	return s;
 }
 
 /* Through /proc/self/mem, which writes to code without making it writable for the program. */
@@ -120,25 +160,32 @@ void patch_site(void *uc)
 {
 	uint64_t address = context_pc(uc) - SYSCALL_SIZE;
 	patch_lock();
-	struct site *s = find_site(address);
-	if (!s->address) {
-		if (++site_count > SITES / 2)
-			cannot("the program has more than %d system call sites", (long)(SITES / 2));
-		s->stub = new_stub(address);
-		stub_write((uint8_t *)s->stub, address);
-		s->address = address;
-	}
+	struct site *s = add_site(address);
 	if (control->patch && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
 		uint8_t bytes[16];
 		uint64_t where;
 		struct regs r;
 		context_regs(uc, &r);
 		unsigned n = stub_patch((uint8_t *)s->stub, address, REGS_NR(&r), bytes, &where);
-		if (n)
+		if (n) {
 			write_code(where, bytes, n);
+			known_sites_learn(address, (uint32_t)REGS_NR(&r));
+		}
 	}
 	context_set_pc(uc, s->stub);
 	patch_unlock();
+}
+
+void patch_ahead(uint64_t address, uint32_t nr)
+{
+	uint8_t bytes[16];
+	uint64_t where;
+	if (!stub_is_site(address))
+		return;
+	struct site *s = add_site(address);
+	unsigned n = stub_patch((uint8_t *)s->stub, address, nr, bytes, &where);
+	memcpy((void *)where, bytes, n);
+	flush_code((void *)where, n);
 }
 
 uint64_t patch_continue(uint64_t pc)

@@ -9,9 +9,20 @@
 void patch_site(void *uc);
 /* The instruction at pc may have given way to the patch of the call before it: returns where it is now. */
 uint64_t patch_continue(uint64_t pc);
+/* The same for a site that is known, and whose code is writable now; `nr` is a call that it made. Under the lock. */
+void patch_ahead(uint64_t address, uint32_t nr);
 /* Held over fork, so that the child finds the tables whole. */
 void patch_lock(void);
 void patch_unlock(void);
 /* Is pc inside a stub? */
 bool patch_is_stub(uint64_t pc);
+
+/* ---- known_sites.c --------------------------------------------------------------- */
+
+/* Code of the saved file `key` was mapped at `addr`, from `offset` of the file on: patches what is known of it. */
+void known_sites_mapped(const char *key, uint64_t addr, uint64_t len, uint64_t offset, uint64_t prot);
+/* Something else is there now. */
+void known_sites_unmapped(uint64_t addr, uint64_t len);
+/* The site trapped, called `nr`, and was patched. Under the lock. */
+void known_sites_learn(uint64_t address, uint32_t nr);
 #endif

@@ -43,6 +43,7 @@ struct launch {
 	struct start_info info;
 	struct stack_strings strings;
 	long program_fd, interpreter_fd;
+	char program_key[SAVED_KEY_ROOM], interpreter_key[SAVED_KEY_ROOM];
 	const char *name; /* what ps shows */
 };
 
@@ -187,9 +188,9 @@ static long open_program(struct launch *l, const char **path)
 	}
 }
 
-static void log_file(struct call *c, unsigned which, long fd)
+static void log_file(struct call *c, unsigned which, long fd, char key[SAVED_KEY_ROOM])
 {
-	long r = saved_file_log(c, which, fd);
+	long r = saved_file_log(c, which, fd, key);
 	if (r < 0)
 		cannot("cannot save the program in the trace: error %d", -r);
 }
@@ -201,16 +202,16 @@ static void log_string(struct call *c, unsigned which, const char *s)
 	call_block(c, BLOCK_STRING, which, 0, (uint32_t)n, s);
 }
 
-static void log_start(const struct launch *l)
+static void log_start(struct launch *l)
 {
 	char cwd[PATH_ROOM] = "";
 	struct call c = { .t = thread_of(0) };
 	SYS2(__NR_getcwd, cwd, sizeof cwd);
 	entry_begin(&c, ENTRY_START);
 	call_block(&c, BLOCK_START, 0, 0, sizeof l->info, &l->info);
-	log_file(&c, START_PROGRAM, l->program_fd);
+	log_file(&c, START_PROGRAM, l->program_fd, l->program_key);
 	if (l->interpreter_fd >= 0)
-		log_file(&c, START_INTERPRETER, l->interpreter_fd);
+		log_file(&c, START_INTERPRETER, l->interpreter_fd, l->interpreter_key);
 	log_string(&c, START_PATH, l->strings.path);
 	log_string(&c, START_CWD, cwd);
 	log_string(&c, START_PLATFORM, l->strings.platform);
@@ -334,7 +335,9 @@ static void take_start_block(struct launch *l, struct string_room *room, const s
 	} else if (b->kind == BLOCK_FILE) {
 		uint64_t size;
 		long fd = saved_file_open(b, &size);
+		const char *key = saved_file_key(b);
 		*(b->arg == START_PROGRAM ? &l->program_fd : &l->interpreter_fd) = fd;
+		memcpy(b->arg == START_PROGRAM ? l->program_key : l->interpreter_key, key, strlen(key) + 1);
 	} else if (b->kind == BLOCK_STRING) {
 		const char *s = keep_string(room, b);
 		if (b->arg == START_PATH)
@@ -445,9 +448,9 @@ static _Noreturn void launch(struct launch *l)
 {
 	struct elf_image program, interpreter = { 0 };
 	uint64_t interpreter_at = mmap_place(INTERPRETER_ROOM);
-	long r = elf_map(l->program_fd, MAP_PIE_BASE, &program);
+	long r = elf_map(l->program_fd, l->program_key, MAP_PIE_BASE, &program);
 	if (!r && l->interpreter_fd >= 0)
-		r = elf_map(l->interpreter_fd, interpreter_at, &interpreter);
+		r = elf_map(l->interpreter_fd, l->interpreter_key, interpreter_at, &interpreter);
 	if (r < 0)
 		cannot("cannot map the program %s: error %d", l->strings.path, -r);
 	uint64_t sp = stack_build(&l->info, &l->strings, &program, interpreter.entry ? interpreter.base : 0);

@@ -423,10 +423,20 @@ void space_forked(void);
 uint64_t mmap_place(uint64_t n);
 /* Does [addr, addr+n) touch what is ours? */
 bool is_ours(uint64_t addr, uint64_t n);
-/* Adds a block with the contents of an open file, or with the name under which they are kept. 0, or an error. */
-long saved_file_log(struct call *c, unsigned arg, long fd);
+/* Adds a block with the contents of an open file, or with the name under which they are kept, which is `key`
+   then, else it is empty. 0, or an error. */
+#define SAVED_KEY_ROOM 64
+long saved_file_log(struct call *c, unsigned arg, long fd, char key[SAVED_KEY_ROOM]);
 /* Opens what such a block stands for, and tells its size. */
 long saved_file_open(const struct block *b, uint64_t *size);
+/* The name in such a block, or "". */
+const char *saved_file_key(const struct block *b);
+/* The program's limit on file sizes is not meant for ours. */
+struct file_limit {
+	uint64_t soft, hard;
+};
+struct file_limit file_limit_lift(void);
+void file_limit_restore(struct file_limit before);
 
 /* ---- memory/shared_files.c: files mapped shared, and what writes to them do to that memory */
 

@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 4 /* raised with every change of anything in this file */
+#define TRACE_VERSION 5 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -305,6 +305,7 @@ struct control {
 	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>.t<M>.raw; record: same as trace */
 	char loader[PATH_ROOM];	  /* absolute path of the loader, for exec */
 	char cache[PATH_ROOM];	  /* record: copies of mapped files that traces share by hard links; empty: none */
+	char sites[PATH_ROOM];	  /* where the system call sites of mapped files are kept; empty: nowhere */
 	struct futex_site futexes[FUTEX_SITES]; /* record */
 	/* replay, for people: where it left the recording, set before stop is STOP_DIVERGED; or the threads of a deadlock */
 	uint32_t where_lock;  /* 1: somebody writes or wrote here */

@@ -309,9 +309,9 @@ enum ring_done trace_ring_done(const struct trace_ring *ring)
 	return __atomic_load_n(&ring->header->done, __ATOMIC_ACQUIRE);
 }
 
-void trace_ring_set_done(struct trace_ring *ring)
+void trace_ring_set_left(struct trace_ring *ring)
 {
-	__atomic_store_n(&ring->header->done, RING_DONE, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->header->done, RING_LEFT, __ATOMIC_RELEASE);
 }
 
 bool trace_ring_wants(const struct trace_ring *ring)

@@ -86,8 +86,8 @@ unsigned trace_ring_number(const struct trace_ring *ring);
 /* Worth packing: a quarter full, done, or its thread waits for room. */
 bool trace_ring_wants(const struct trace_ring *ring);
 enum ring_done trace_ring_done(const struct trace_ring *ring);
-/* For a thread that ended without being able to say so. */
-void trace_ring_set_done(struct trace_ring *ring);
+/* For a thread that ended without being able to say so, and nobody looks at its ring any more. */
+void trace_ring_set_left(struct trace_ring *ring);
 /* Moves all entries that are there into the log, and wakes the thread if it waits. */
 int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
 /* Packs what is left, for ever. Nobody may write it any more. */

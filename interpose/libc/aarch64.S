@@ -125,7 +125,7 @@ libc_stub_caller:
 	.globl libc_stubs_end
 libc_stubs_end:
 
-/* A call before the constructor: x17 is the index. All that can carry arguments is kept. */
+/* The first call of a function: x17 is the index. All that can carry arguments is kept. */
 	.hidden libc_early
 	.globl libc_early
 	.type libc_early, %function
@@ -144,6 +144,7 @@ libc_early:
 	stp q2, q3, [sp, #128]
 	stp q4, q5, [sp, #160]
 	stp q6, q7, [sp, #192]
+	mov x0, x17
 	bl libc_resolve
 	ldp x0, x1, [sp, #16]
 	ldp x2, x3, [sp, #32]

@@ -151,6 +151,13 @@ JUMP = {
 EARLY = {'aarch64': 'early_{index}:	bti c\n	mov w17, #{index}\n	b libc_early\n', 'x86_64': 'early_{index}:	endbr64\n	movl ${index}, %r11d\n	jmp libc_early\n'}
 
 
+def gnu_hash(name):
+    value = 5381
+    for c in name.encode():
+        value = (value * 33 + c) & 0xffffffff
+    return value
+
+
 def make_stubs(arch, wrapped):
     out = ['/* Made by interpose/libc/generate.py from functions.list. */', '	.text']
     for index, f in enumerate(wrapped):
@@ -162,7 +169,7 @@ def make_stubs(arch, wrapped):
             out.append(JUMP[arch].format(name=f.name, index=index))
         else:
             out.append(f'	.globl {f.name}\n	.type {f.name}, {kind}\n	.set {f.name}, libc_stub_{f.name}\n')
-    # Where calls before the constructor go: they find the real function first.
+    # Where the first call of each goes: it finds the real function.
     for index, _ in enumerate(wrapped):
         out.append(EARLY[arch].format(index=index))
     out += ['	.section .data, "aw"', '	.p2align 3', '	.hidden libc_real', '	.globl libc_real', 'libc_real:']
@@ -178,16 +185,18 @@ def make_stubs(arch, wrapped):
         if 'closes' in f.flags and f.objects[0].startswith('FILE:'):
             flags |= LISTED
         out.append('	.byte ' + ', '.join(str(n) for n in (*codes[0], *codes[1], flags, 0, 0, 0)) + f'	/* {f.name} */')
+    out += ['	.p2align 2', '	.hidden libc_wanted', '	.globl libc_wanted', 'libc_wanted:']
+    out += [f'	.long {gnu_hash(f.name)}, name_{i} - libc_names' for i, f in enumerate(wrapped)]
     out += ['	.hidden libc_names', '	.globl libc_names', 'libc_names:']
-    out += [f'	.asciz "{f.name}"' for f in wrapped]
-    out += ['	.byte 0', '	.section .note.GNU-stack, "", %progbits']
+    out += [f'name_{i}:	.asciz "{f.name}"' for i, f in enumerate(wrapped)]
+    out += ['	.section .note.GNU-stack, "", %progbits']
     return '\n'.join(out) + '\n'
 
 
 def make_header(wrapped):
     out = ['/* Made by interpose/libc/generate.py from functions.list. */', 'enum libc_index {']
     out += [f'	LIBC_{f.name},' for f in wrapped]
-    out += ['	LIBC_COUNT', '};', 'enum libc_group {', '	GROUP_NONE,']
+    out += ['	LIBC_COUNT,', f'	LIBC_SPECIALS = {sum(f.special() for f in wrapped)} /* they come first */', '};', 'enum libc_group {', '	GROUP_NONE,']
     out += [f'	GROUP_{g},' for g in GROUPS] + ['};']
     return '\n'.join(out) + '\n'
 
@@ -198,7 +207,7 @@ def main():
     for f in functions:
         if f.problem():
             sys.exit(f'{LIST}: {f.name}: {f.problem()}')
-    wrapped = [f for f in functions if f.kind == 'ordered']
+    wrapped = sorted((f for f in functions if f.kind == 'ordered'), key=lambda f: not f.special())
     for path, text in ((stubs, make_stubs(arch, wrapped)), (header, make_header(wrapped))):
         with open(path, 'w') as file:
             file.write(text)

@@ -43,11 +43,15 @@ struct libc_ordered {
 	uint8_t flags, unused[3];
 };
 enum { FLAG_INPUT = 1, FLAG_CLOSES = 2, FLAG_CALLER = 4, FLAG_SYMBOL = 8, FLAG_STATUS = 16, FLAG_LISTED = 32 };
-extern void *libc_real[] HIDDEN;	/* the real functions; before they are known, code that looks */
+extern void *libc_real[] HIDDEN;	/* the real functions; before they are known, code that calls libc_resolve() */
 extern void *libc_entry[] HIDDEN;	/* where the exported names of special.c jump to */
 extern void *const libc_stubs[] HIDDEN; /* what the program sees */
 extern const struct libc_ordered libc_ordered[] HIDDEN;
-extern const char libc_names[] HIDDEN; /* one after the other */
+struct libc_wanted {
+	uint32_t hash, name; /* name: its place in libc_names */
+};
+extern const struct libc_wanted libc_wanted[] HIDDEN;
+extern const char libc_names[] HIDDEN;
 
 /* ---- port.c: the way into the runtime ------------------------------------------------------ */
 

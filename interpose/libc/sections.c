@@ -33,7 +33,7 @@ __thread struct libc_shadow libc_shadow __attribute__((tls_model("initial-exec")
 void libc_enter(struct libc_frame *frame) HIDDEN;
 uint64_t libc_leave(struct libc_frame *frame) HIDDEN;
 int libc_personality(int version, int actions, uint64_t class, void *exception, void *context) HIDDEN;
-void libc_resolve(void) HIDDEN;
+void libc_resolve(unsigned index) HIDDEN;
 
 void _IO_un_link(void *file);
 _Noreturn void exit(int status);
@@ -43,6 +43,14 @@ static bool equal(const char *a, const char *b)
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+	while (*name)
+		hash = hash * 33 + (uint8_t)*name++;
+	return hash;
 }
 
 /* ---- objects ---------------------------------------------------------------------------- */
@@ -176,6 +184,7 @@ void libc_enter(struct libc_frame *frame)
 	uint64_t below = (uint64_t)(frame - libc_shadow.frames);
 	if (below)
 		settle(below, frame->sp, frame->ret);
+	libc_resolve((unsigned)frame->index);
 	if (libc_is_foreign((unsigned)frame->index))
 		return;
 	/* `object` is set first: a handler that begins right after the op may jump away. */
@@ -206,12 +215,13 @@ void libc_enter(struct libc_frame *frame)
  */
 static uint64_t after_symbol(const char *wanted, uint64_t result)
 {
-	const char *name = libc_names;
+	uint32_t hash = hash_of(wanted);
 	for (unsigned i = 0; i < LIBC_COUNT; i++) {
-		if ((uint64_t)libc_real[i] == result && equal(name, wanted))
+		if (libc_wanted[i].hash != hash || !equal(libc_names + libc_wanted[i].name, wanted))
+			continue;
+		libc_resolve(i);
+		if ((uint64_t)libc_real[i] == result)
 			return (uint64_t)(libc_is_foreign(i) ? libc_real[i] : libc_stubs[i]);
-		while (*name++)
-			;
 	}
 	return result;
 }
@@ -273,8 +283,9 @@ struct object {
 	uint64_t base;
 };
 #define OBJECTS 256
-static uint8_t foreign[(LIBC_COUNT + 7) / 8];
-static bool resolved;
+static struct object objects[OBJECTS]; /* those behind us, libc the last */
+static unsigned object_count;
+static uint8_t foreign[(LIBC_COUNT + 7) / 8], resolved[(LIBC_COUNT + 7) / 8];
 
 bool libc_is_foreign(unsigned index)
 {
@@ -334,58 +345,50 @@ static void missing(void)
 	__builtin_trap(); /* this libc does not have the function, so nobody can have linked to it */
 }
 
-/* The objects behind us, libc the last. */
-static unsigned read_objects(struct object objects[OBJECTS])
+static void read_objects(void)
 {
-	unsigned count = 0;
 	bool found = false;
 	const struct link_map *map = _r_debug.r_map;
 	while (map && map->l_ld != _DYNAMIC)
 		map = map->l_next;
-	for (map = map ? map->l_next : 0; map && !found && count < OBJECTS; map = map->l_next)
-		found = read_object(map, &objects[count++], "libc.so.6");
-	return count;
+	for (map = map ? map->l_next : 0; map && !found && object_count < OBJECTS; map = map->l_next)
+		found = read_object(map, &objects[object_count++], "libc.so.6");
 }
 
-static uint32_t hash_of(const char *name)
+/* `of_libc`: not of a library between us and it. */
+static void *find_behind_us(const char *name, uint32_t hash, bool *of_libc)
 {
-	uint32_t hash = 5381;
-	while (*name)
-		hash = hash * 33 + (uint8_t)*name++;
-	return hash;
+	void *real = 0;
+	unsigned k = 0;
+	if (!object_count)
+		read_objects();
+	while (k < object_count && !(real = find_symbol(&objects[k], name, hash)))
+		k++;
+	*of_libc = k + 1 >= object_count;
+	return real;
 }
 
-void libc_resolve(void)
+/*
+ * Looks for the function when it is called first: most programs call few of them, and to look for all costs each process
+ * 0.1 ms. As long as there is one thread, that is the same at replay; before there are more, all are looked for.
+ */
+void libc_resolve(unsigned i)
 {
-	struct object objects[OBJECTS];
-	if (resolved)
+	bool of_libc;
+	if (resolved[i / 8] >> i % 8 & 1)
 		return;
-	unsigned count = read_objects(objects);
-	const char *name = libc_names;
-	for (unsigned i = 0; i < LIBC_COUNT; i++) {
-		uint32_t hash = hash_of(name);
-		void *real = 0;
-		unsigned k = 0;
-		while (k < count && !(real = find_symbol(&objects[k], name, hash)))
-			k++;
-		if (real && k + 1 < count)
-			foreign[i / 8] |= (uint8_t)(1 << i % 8);
-		libc_real[i] = real ? real : (void *)missing;
-		libc_entry[i] = !real || libc_is_foreign(i) ? libc_real[i] : libc_stubs[i];
-		while (*name++)
-			;
-	}
-	resolved = true;
+	void *real = find_behind_us(libc_names + libc_wanted[i].name, libc_wanted[i].hash, &of_libc);
+	resolved[i / 8] |= (uint8_t)(1 << i % 8);
+	if (real && !of_libc)
+		foreign[i / 8] |= (uint8_t)(1 << i % 8);
+	libc_real[i] = real ? real : (void *)missing;
+	libc_entry[i] = !real || libc_is_foreign(i) ? libc_real[i] : libc_stubs[i];
 }
 
 void *libc_find(const char *name)
 {
-	struct object objects[OBJECTS];
-	unsigned count = read_objects(objects);
-	void *real = 0;
-	for (unsigned k = 0; k < count && !real; k++)
-		real = find_symbol(&objects[k], name, hash_of(name));
-	return real;
+	bool of_libc;
+	return find_behind_us(name, hash_of(name), &of_libc);
 }
 
 void *libc_find_in(const char *soname, const char *name)
@@ -411,6 +414,8 @@ void libc_before_first_thread(void)
 	extern void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
 	extern int btowc(int);
 	static char bytes[1100];
+	for (unsigned i = 0; i < LIBC_COUNT; i++)
+		libc_resolve(i);
 	qsort(bytes, sizeof bytes, 1, compare);
 	btowc(0xe9);
 }

@@ -278,11 +278,13 @@ void libc_special___cxa_finalize(void *object)
 		libc_section_leave(GROUP_finalize, 0);
 }
 
-void libc_resolve(void) HIDDEN;
+void libc_resolve(unsigned index) HIDDEN;
 __attribute__((constructor)) static void start(void)
 {
 	extern int __cxa_atexit(void (*)(void *), void *, void *);
-	libc_resolve();
+	/* the exported names of these jump to the real function until it is known */
+	for (unsigned i = 0; i < LIBC_SPECIALS; i++)
+		libc_resolve(i);
 	/* Before the handlers of the program and of ld.so, so it runs after them. */
 	REAL(__cxa_atexit)(close_stdio, 0, 0);
 	register_ours();

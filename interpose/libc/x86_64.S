@@ -133,7 +133,7 @@ libc_stub_caller:
 	.globl libc_stubs_end
 libc_stubs_end:
 
-/* A call before the constructor: r11 is the index. All that can carry arguments is kept. */
+/* The first call of a function: r11 is the index. All that can carry arguments is kept. */
 	.hidden libc_early
 	.globl libc_early
 	.type libc_early, @function
@@ -157,6 +157,7 @@ libc_early:
 	movups %xmm5, 144(%rsp)
 	movups %xmm6, 160(%rsp)
 	movups %xmm7, 176(%rsp)
+	movl %r11d, %edi
 	call libc_resolve
 	movq (%rsp), %rdi
 	movq 8(%rsp), %rsi

@@ -46,6 +46,8 @@ void arch_thread_start(struct thread *t);
 #endif
 /* Farthest distance between a site and its stub; 0: any. */
 extern const uint64_t stub_reach;
+/* Is there a system call instruction? */
+bool stub_is_site(uint64_t address);
 /* Writes the stub of the site at `at`. */
 void stub_write(uint8_t *at, uint64_t site);
 /*

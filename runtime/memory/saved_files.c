@@ -16,6 +16,7 @@
 #define COPY_STEP  (1ul << 30)
 #define RECENT_NS  2000000000ll
 #define SMALL_FILE 16384
+#define SMALL_NEW  65536 /* of a file that cannot be shared with other traces */
 
 static int64_t now_ns(void)
 {
@@ -24,6 +25,11 @@ static int64_t now_ns(void)
 	} now = { 0, 0 };
 	SYS2(__NR_clock_gettime, 0, &now);
 	return now.sec * 1000000000ll + now.nsec;
+}
+
+static bool is_recent(const struct statx *st)
+{
+	return now_ns() - (st->stx_ctime.tv_sec * 1000000000ll + st->stx_ctime.tv_nsec) < RECENT_NS;
 }
 
 /* By the kernel alone; falls back to plain copying where file systems differ. */
@@ -47,20 +53,17 @@ static long copy_all(long from, long to, uint64_t size)
 }
 
 /* The program's limit on file sizes is not meant for the trace. */
-struct limit {
-	uint64_t soft, hard;
-};
-static struct limit lift_file_limit(void)
+struct file_limit file_limit_lift(void)
 {
-	struct limit before = { ~0ull, ~0ull };
+	struct file_limit before = { ~0ull, ~0ull };
 	SYS4(__NR_prlimit64, 0, 1 /* RLIMIT_FSIZE */, 0, &before);
-	const struct limit lifted = { before.hard, before.hard };
+	const struct file_limit lifted = { before.hard, before.hard };
 	if (before.soft != before.hard)
 		SYS4(__NR_prlimit64, 0, 1, &lifted, 0);
 	return before;
 }
 
-static void restore_file_limit(struct limit before)
+void file_limit_restore(struct file_limit before)
 {
 	if (before.soft != before.hard)
 		SYS4(__NR_prlimit64, 0, 1, &before, 0);
@@ -76,9 +79,9 @@ static void save(long fd, uint64_t size, const char *folder, const char *key)
 	long to = file_open(TEXT_OF(part), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to < 0)
 		cannot("cannot save a mapped file as %s: error %d", TEXT_OF(part), -to);
-	struct limit limit = lift_file_limit();
+	struct file_limit limit = file_limit_lift();
 	long r = copy_all(fd, to, size);
-	restore_file_limit(limit);
+	file_limit_restore(limit);
 	file_close(to);
 	if (r < 0)
 		cannot("cannot save a mapped file as %s: error %d\nheddle: is the trace's disk full? Use -o DIR on "
@@ -97,14 +100,13 @@ static bool link_from_cache(const char *key, const char *path)
 }
 
 /* Copies the file into files/, or finds it there, and writes its key. */
-static void keep(long fd, const struct statx *st, char key[64])
+static void keep(long fd, const struct statx *st, char key[SAVED_KEY_ROOM])
 {
-	struct text k = { key, key + 63 };
+	struct text k = { key, key + SAVED_KEY_ROOM - 1 };
 	key[0] = 0;
-	bool recent = now_ns() - (st->stx_ctime.tv_sec * 1000000000ll + st->stx_ctime.tv_nsec) < RECENT_NS;
 	TEXT(folder, PATH_ROOM);
 	text_add(&folder, "%s/files", control->trace);
-	if (recent) {
+	if (is_recent(st)) {
 		static uint64_t copies;
 		text_add(&k, "r%u.%u", (unsigned long)image_number, __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED));
 		save(fd, st->stx_size, TEXT_OF(folder), key);
@@ -126,29 +128,30 @@ static void keep(long fd, const struct statx *st, char key[64])
 	save(fd, st->stx_size, TEXT_OF(folder), key);
 }
 
-long saved_file_log(struct call *c, unsigned arg, long fd)
+long saved_file_log(struct call *c, unsigned arg, long fd, char key[SAVED_KEY_ROOM])
 {
-	uint8_t bytes[SMALL_FILE];
-	char key[64];
+	uint8_t bytes[SMALL_NEW];
 	struct statx st;
+	key[0] = 0;
 	memset(&st, 0, sizeof st);
 	long r = SYS5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st);
 	if (r < 0)
 		return r;
 	if ((st.stx_mode & S_IFMT) != S_IFREG)
 		return -ENODEV;
-	long n = file_read(fd, bytes, st.stx_size > SMALL_FILE ? 4 : SMALL_FILE, 0);
+	bool small = st.stx_size <= SMALL_FILE || (st.stx_size <= SMALL_NEW && is_recent(&st));
+	long n = file_read(fd, bytes, small ? st.stx_size : 4, 0);
 	if (n < 0)
 		return n; /* not open for reading: it cannot be mapped either */
 	/* programs and libraries deserve a name: who looks for functions by address finds them in files/ */
 	bool is_elf = n >= 4 && !memcmp(bytes, "\177ELF", 4);
-	if (st.stx_size <= SMALL_FILE && !is_elf) {
+	if (small && !is_elf) {
 		entry_room(c, (size_t)n);
 		call_block(c, BLOCK_CONTENT, arg, 0, (uint32_t)n, bytes);
 		return 0;
 	}
 	keep(fd, &st, key);
-	entry_room(c, sizeof key);
+	entry_room(c, SAVED_KEY_ROOM);
 	call_block(c, BLOCK_FILE, arg, st.stx_size, (uint32_t)strlen(key) + 1, key);
 	return 0;
 }
@@ -172,6 +175,12 @@ static long file_of(const void *bytes, size_t n)
 	if (fd < 0 || SYS4(__NR_pwrite64, fd, bytes, n, 0) != (long)n)
 		cannot("no memory for a mapped file of %u bytes: error %d", n, -fd);
 	return fd;
+}
+
+const char *saved_file_key(const struct block *b)
+{
+	bool named = b->kind == BLOCK_FILE && b->len <= SAVED_KEY_ROOM && !((const char *)block_data(b))[b->len - 1];
+	return named ? block_data(b) : "";
 }
 
 long saved_file_open(const struct block *b, uint64_t *size)

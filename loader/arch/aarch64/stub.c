@@ -48,11 +48,17 @@ void stub_write(uint8_t *at, uint64_t site)
 	flush_code(at, STUB_SIZE);
 }
 
+bool stub_is_site(uint64_t address)
+{
+	uint32_t there;
+	return !user_copy(&there, (void *)address, 4) && there == SVC_0;
+}
+
 unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)
 {
 	(void)nr;
-	uint32_t there, jump = branch(site, (uint64_t)stub);
-	if (user_copy(&there, (void *)site, 4) || there != SVC_0)
+	uint32_t jump = branch(site, (uint64_t)stub);
+	if (!stub_is_site(site))
 		return 0;
 	memcpy(bytes, &jump, 4);
 	*where = site;

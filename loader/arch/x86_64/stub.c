@@ -91,12 +91,16 @@ static void put_tail(uint8_t *stub, uint64_t site, const uint8_t *insn, unsigned
 	put_jump(stub + AT_TAIL + n, (uint64_t)stub + AT_TAIL + n, site + SYSCALL_SIZE + n);
 }
 
+bool stub_is_site(uint64_t address)
+{
+	uint8_t there[2];
+	return read_code(there, address, 2, address) == 2 && there[0] == 0x0f && there[1] == 0x05;
+}
+
 void stub_write(uint8_t *at, uint64_t site)
 {
 	static const uint8_t way_in[9] = { 0x48, 0x8d, 0x0d, AT_DATA - 7, 0, 0, 0, 0xff, 0x21 };
-	uint8_t there[2] = { 0x0f, 0x05 };
-	read_code(there, site, 2, site);
-	if (there[0] != 0x0f || there[1] != 0x05)
+	if (!stub_is_site(site))
 		cannot("the program makes a 32-bit system call at %x, which cannot be recorded", site);
 	memset(at, 0xcc, STUB_SIZE);
 	memcpy(at, way_in, sizeof way_in);

@@ -6,6 +6,7 @@
  * at the recorded address, from the saved copy, always private: the program
  * fills it again with what it wrote.
  */
+#include "loader/patch.h"
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
 #include <linux/fcntl.h>
@@ -33,6 +34,17 @@ static long map_somewhere(const uint64_t a[6])
 	return r == -EEXIST ? -ENOMEM : r;
 }
 
+/* What lies there now is other code, perhaps of a file whose system calls are known. */
+static void code_mapped(const struct call *c, const char *key, long at)
+{
+	const uint64_t *a = c->args;
+	if (is_error(at))
+		return;
+	known_sites_unmapped((uint64_t)at, a[1]);
+	if ((a[3] & MAP_TYPE) == MAP_PRIVATE && !(a[2] & PROT_WRITE))
+		known_sites_mapped(key, (uint64_t)at, a[1], a[5], a[2]);
+}
+
 static long map_again(struct call *c, const struct entry *e)
 {
 	const uint64_t *a = c->args;
@@ -42,11 +54,14 @@ static long map_again(struct call *c, const struct entry *e)
 	uint64_t size, flags = (a[3] & BEHAVIOUR) | MAP_FIXED;
 	if (!file) {
 		flags |= MAP_ANONYMOUS | (a[3] & MAP_SHARED ? MAP_SHARED : MAP_PRIVATE);
-		return SYS6(__NR_mmap, e->result, a[1], a[2], flags, -1, 0);
+		long r = SYS6(__NR_mmap, e->result, a[1], a[2], flags, -1, 0);
+		code_mapped(c, "", r);
+		return r;
 	}
 	long fd = saved_file_open(file, &size);
 	long r = SYS6(__NR_mmap, e->result, a[1], a[2], flags | MAP_PRIVATE, fd, a[5]);
 	file_close(fd);
+	code_mapped(c, saved_file_key(file), r);
 	uint64_t in_file = ALIGN_UP(size > a[5] ? size - a[5] : 0, page_size);
 	if ((a[3] & MAP_TYPE) != MAP_PRIVATE && !is_error(r) && a[1] > in_file) {
 		/* the file may have grown later; there the copy has no bytes, and the program's own follow */
@@ -72,9 +87,11 @@ void special_mmap(struct call *c)
 			require(c, map_again(c, c->entry));
 		return;
 	}
+	char key[SAVED_KEY_ROOM] = "";
 	call_begin(c);
 	bool fixed = a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
-	if (!(a[3] & MAP_ANONYMOUS) && a[1] && saved_file_log(c, 4, (int)a[4]) == -ENODEV && !is_zero_device((int)a[4]))
+	if (!(a[3] & MAP_ANONYMOUS) && a[1] && saved_file_log(c, 4, (int)a[4], key) == -ENODEV &&
+	    !is_zero_device((int)a[4]))
 		cannot("the program maps a device or another special file (descriptor %d), which cannot be recorded",
 		       a[4]);
 	if (fixed && is_ours(a[0], a[1]))
@@ -83,6 +100,7 @@ void special_mmap(struct call *c)
 		c->result = SYS6(__NR_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
 	else
 		c->result = map_somewhere(a);
+	code_mapped(c, key, c->result);
 	if (!is_error(c->result)) {
 		shared_file_unmapped((uint64_t)c->result, a[1]);
 		if ((a[3] & MAP_TYPE) != MAP_PRIVATE && (a[2] & PROT_WRITE))
@@ -118,8 +136,10 @@ static void on_range(struct call *c)
 void special_munmap(struct call *c)
 {
 	on_range(c);
-	if (!c->result)
-		shared_file_unmapped(c->args[0], c->args[1]);
+	if (c->result)
+		return;
+	shared_file_unmapped(c->args[0], c->args[1]);
+	known_sites_unmapped(c->args[0], c->args[1]);
 }
 
 void special_mprotect(struct call *c)
@@ -167,6 +187,7 @@ void special_mremap(struct call *c)
 		bool stays = (uint64_t)c->result == a[0];
 		uint64_t flags = stays ? 0 : (a[3] & MREMAP_DONTUNMAP) | MREMAP_MAYMOVE | MREMAP_FIXED;
 		require(c, SYS5(__NR_mremap, a[0], a[1], a[2], flags, c->result));
+		known_sites_unmapped(a[0], a[1]);
 		return;
 	}
 	call_begin(c);
@@ -187,6 +208,8 @@ void special_mremap(struct call *c)
 				SYS2(__NR_munmap, place, a[2]);
 		}
 	}
+	if (!is_error(c->result))
+		known_sites_unmapped(a[0], a[1]);
 	call_end(c);
 }
 

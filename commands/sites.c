@@ -267,10 +267,11 @@ static void print_text(const struct line *l, bool why)
 static void print_json(const struct line *l)
 {
 	const struct hook_site *s = l->site;
-	json_t *o = json_pack("{sI ss si si ss si sb sb sb}", "id", (json_int_t)l->id, "function",
+	json_t *o = json_pack("{sI ss si si ss si si sb sb sb}", "id", (json_int_t)l->id, "function",
 			      l->function ? l->function : "", "line", (int)s->line, "column", (int)s->column, "kind",
-			      l->kind, "size", (int)s->size, "atomic", !!(s->flags & HOOK_SITE_ATOMIC), "volatile",
-			      !!(s->flags & HOOK_SITE_VOLATILE), "hooked", !(s->flags & HOOK_SITE_LEFT_OUT));
+			      l->kind, "size", (int)s->size, "element", (int)s->element, "atomic",
+			      !!(s->flags & HOOK_SITE_ATOMIC), "volatile", !!(s->flags & HOOK_SITE_VOLATILE), "hooked",
+			      !(s->flags & HOOK_SITE_LEFT_OUT));
 
 	if (!o) { /* a name that is not UTF-8 */
 		printf("{\"id\": %zu}\n", l->id);

@@ -30,7 +30,7 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 1
+#define HOOK_VERSION 2
 
 enum { HOOK_READ = 1, HOOK_WRITE = 2 };
 
@@ -138,6 +138,8 @@ struct hook_site {
 	uint8_t kind; /* enum hook_kind */
 	uint8_t flags;
 	uint32_t size; /* bytes, 0: known only at run time */
+	uint32_t
+		element; /* sites with different ones never access the same byte; 0: anything. See compiler/elements.c */
 };
 
 /* ELF note "Heddle", type 1, in section ".note.heddle": "key=value\n" lines: version, select, mode (lto or per-file), sites. */

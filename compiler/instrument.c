@@ -500,6 +500,8 @@ int instrument_last(LLVMModuleRef module)
 		leave_out_marked(&m);
 	if (settings.select == SELECT_ESCAPE)
 		escape_apply(&m);
+	if (settings.select != SELECT_NONE && !settings.per_file)
+		elements_find(&m);
 	if (settings.select != SELECT_NONE)
 		walk_all_loops(&m);
 	sites_build(&m);

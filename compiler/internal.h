@@ -56,6 +56,7 @@ struct access {
 	struct range *ranges;
 	unsigned range_count;
 	uint32_t size; /* 0: known at run time only */
+	uint32_t element;
 	enum shape shape;
 	uint8_t kind, flags; /* of struct hook_site */
 	int8_t rmw;	     /* enum hook_rmw */
@@ -110,6 +111,9 @@ void escape_apply(struct module *m);
 
 /* races/: leaves out what cannot race; early, and marks it for the last entry */
 void races_apply(struct module *m);
+
+/* elements.c: numbers what can never meet in memory */
+void elements_find(struct module *m);
 
 /* sites.c */
 void sites_build(struct module *m);

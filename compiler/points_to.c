@@ -685,6 +685,26 @@ struct object_facts *points_to_class(LLVMValueRef addr)
 	return &nodes[class].facts;
 }
 
+static uint32_t number_of(node class)
+{
+	class = find(class);
+	return class == find(UNKNOWN) ? 0 : class;
+}
+
+uint32_t points_to_number(LLVMValueRef addr)
+{
+	node n = value(addr);
+
+	return number_of(n ? arrow(n) : UNKNOWN);
+}
+
+uint32_t points_to_contents(LLVMValueRef addr)
+{
+	node n = value(addr);
+
+	return number_of(n ? arrow(arrow(n)) : UNKNOWN);
+}
+
 void points_to_end(void)
 {
 	free(nodes);

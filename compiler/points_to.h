@@ -19,6 +19,9 @@ struct object_facts {
 /* All mutexes are the guards of a class at first. */
 void points_to_solve(struct module *m, LLVMValueRef main_function, uint64_t all_guards);
 struct object_facts *points_to_class(LLVMValueRef addr);
+/* The number of that class, and of what the pointers in it point to; 0: unknown. */
+uint32_t points_to_number(LLVMValueRef addr);
+uint32_t points_to_contents(LLVMValueRef addr);
 void points_to_end(void);
 
 /* What is called, through aliases. */

@@ -74,10 +74,10 @@ static LLVMValueRef string(struct module *m, struct strings *s, const char *text
 
 static LLVMTypeRef site_type(struct module *m)
 {
-	LLVMTypeRef members[] = { m->i32, m->i32, m->i32, m->i32, m->i16, m->i8, m->i8, m->i32 };
+	LLVMTypeRef members[] = { m->i32, m->i32, m->i32, m->i32, m->i16, m->i8, m->i8, m->i32, m->i32 };
 
-	_Static_assert(sizeof(struct hook_site) == 24, "as laid out here");
-	return LLVMStructTypeInContext(m->context, members, 8, false);
+	_Static_assert(sizeof(struct hook_site) == 28, "as laid out here");
+	return LLVMStructTypeInContext(m->context, members, 9, false);
 }
 
 LLVMValueRef sites_of(struct module *m, size_t id)
@@ -131,9 +131,10 @@ static LLVMValueRef site(struct module *m, struct strings *s, LLVMTypeRef type, 
 		LLVMConstInt(m->i8, a->kind, false),
 		LLVMConstInt(m->i8, a->flags, false),
 		LLVMConstInt(m->i32, a->size, false),
+		LLVMConstInt(m->i32, a->element, false),
 	};
 	(void)type;
-	return LLVMConstStructInContext(m->context, members, 8, false);
+	return LLVMConstStructInContext(m->context, members, 9, false);
 }
 
 static LLVMValueRef add_section(struct module *m, LLVMValueRef value, const char *name, const char *section,

@@ -4,7 +4,7 @@
 #include "order.h"
 
 extern const struct order_scheme order_region, order_global, order_global_2clocks, order_lamport, order_crew,
-	order_leap;
+	order_leap, order_leap_field;
 extern const struct order_scheme order_stride, order_light, order_light_ww, order_aggreplay, order_aggreplay_published,
 	order_tplay, order_tplay_published;
 
@@ -16,6 +16,7 @@ const struct order_scheme *const order_schemes[] = {
 	&order_lamport,
 	&order_crew,
 	&order_leap,
+	&order_leap_field,
 	&order_stride,
 	&order_light,
 	&order_light_ww,

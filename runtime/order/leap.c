@@ -154,7 +154,7 @@ static void print_vector(const struct order_printer *p, struct told_trace *t, ui
 	free(text), free(run);
 }
 
-static void print(const struct order_printer *p)
+void leap_print(const struct order_printer *p)
 {
 	struct told_trace *t = told_open(p);
 
@@ -163,7 +163,7 @@ static void print(const struct order_printer *p)
 	told_close(t);
 }
 
-static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
+void leap_describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 {
 	if (n == 2)
 		snprintf(to, room, "after %llu and %llu accesses", (unsigned long long)numbers[0],
@@ -182,7 +182,7 @@ const struct order_scheme order_leap = {
 	.record = { .before = record_before, .after = record_after },
 	.replay = { .before = replay_before, .after = replay_after },
 #ifdef HEDDLE_TOOL
-	.print = print,
-	.describe = describe,
+	.print = leap_print,
+	.describe = leap_describe,
 #endif
 };

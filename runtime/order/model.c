@@ -351,12 +351,15 @@ static void check_value(struct thread *t, const struct access *a)
 
 static void do_access(struct thread *t, const struct model_event *e)
 {
+	static struct hook_site sites[MODEL_OBJECTS]; /* each object is an element of its own */
 	struct access *a = &t->access[t->order.event];
 
+	sites[e->object].element = e->object;
 	*a = (struct access){ .addr = (uint64_t)&memory[e->object],
 			      .size = 8,
 			      .granules = 1,
 			      .kind = e->op == MODEL_WRITE ? ACCESS_WRITES : ACCESS_READS,
+			      .site = &sites[e->object],
 			      .value = { e->value } };
 	t->self.events = 2 * t->order.event + 1;
 	if (ops->access) {

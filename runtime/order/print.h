@@ -118,4 +118,8 @@ static inline void told_close(struct told_trace *t)
 {
 	free(t);
 }
+
+/* leap.c; leap:field writes the same */
+void leap_print(const struct order_printer *p);
+void leap_describe(const uint64_t *numbers, unsigned n, char *to, size_t room);
 #endif

@@ -3,7 +3,8 @@
  * it into each module, calls the functions marked INLINE around every access, and lets them be inlined. The rest stays,
  * once in every linked file (executable or library; the pass makes it linkonce_odr and hidden).
  *
- * Budget of an access that hits: 6 loads, 2 stores, 1 branch, all in the thread's own memory.
+ * Budget of an access that hits: 7 loads, 2 stores, 2 branches, all in the thread's own memory; no load waits for a store
+ * but the first, for the bracket before.
  */
 #include "compiler/hooks.h"
 
@@ -13,12 +14,23 @@
 /* The pass knows these by name. */
 extern __thread struct hook_self *__heddle_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 struct hook_self *__heddle_current(void);
-_Bool __heddle_open(struct hook_self *self, const void *addr, uint64_t kind);
-_Bool __heddle_open_two(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind);
-_Bool __heddle_open_range(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind);
-_Bool __heddle_open_copy(struct hook_self *self, const void *to, const void *from, uint64_t size);
+uint64_t __heddle_bracket(struct hook_self *self);
+uint64_t __heddle_events(struct hook_self *self);
+_Bool __heddle_open(struct hook_self *self, uint64_t events, const void *addr, uint64_t kind);
+_Bool __heddle_open_two(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind);
+_Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind);
+_Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to, const void *from, uint64_t size);
 _Bool __heddle_open_all(struct hook_self *self);
-void __heddle_close(struct hook_self *self);
+void __heddle_close(struct hook_self *self, uint64_t events);
+_Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
+_Bool __heddle_claimed(struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
+		       uint64_t kind);
+void __heddle_cancel(struct hook_self *self, uint64_t events);
+void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
+HOOK_CALL void __heddle_mended(struct hook_self *self);
+_Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint64_t kind);
+_Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
+		     uint64_t kind);
 _Bool __heddle_due(struct hook_self *self);
 void __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
 			   uint64_t kind);
@@ -40,7 +52,9 @@ INLINE struct hook_self *__heddle_current(void)
 	return __heddle_self;
 }
 
-static inline INLINE uint64_t open_bracket(struct hook_self *self)
+/* Opens a bracket. The count that it begins with stays in a register until it is closed: to load it again would make a
+   chain of stores and loads through all events. */
+INLINE uint64_t __heddle_bracket(struct hook_self *self)
 {
 	uint64_t events = GET(self->events) | 1;
 
@@ -49,7 +63,13 @@ static inline INLINE uint64_t open_bracket(struct hook_self *self)
 	return events;
 }
 
-static inline INLINE uint64_t claimed(struct hook_self *self, uint64_t addr)
+/* The bracket that is open already: the runtime may have moved the count on. */
+INLINE uint64_t __heddle_events(struct hook_self *self)
+{
+	return GET(self->events) | 1;
+}
+
+static inline INLINE uint64_t claim(struct hook_self *self, uint64_t addr)
 {
 	return GET(self->claims[addr >> self->shift]);
 }
@@ -61,19 +81,17 @@ static inline INLINE _Bool both(int a, int b)
 }
 
 /* An access that does not cross a page. */
-INLINE _Bool __heddle_open(struct hook_self *self, const void *addr, uint64_t kind)
+INLINE _Bool __heddle_open(struct hook_self *self, uint64_t events, const void *addr, uint64_t kind)
 {
-	uint64_t events = open_bracket(self);
-
-	return both((claimed(self, (uint64_t)addr) & kind) != 0, events < GET(self->until));
+	return both((claim(self, (uint64_t)addr) & kind) != 0, events < GET(self->until));
 }
 
 /* An access that may cross into a second page. */
-INLINE _Bool __heddle_open_two(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind)
+INLINE _Bool __heddle_open_two(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind)
 {
-	uint64_t events = open_bracket(self), first = (uint64_t)addr;
+	uint64_t first = (uint64_t)addr;
 
-	return both((claimed(self, first) & claimed(self, first + size - 1) & kind) != 0, events < GET(self->until));
+	return both((claim(self, first) & claim(self, first + size - 1) & kind) != 0, events < GET(self->until));
 }
 
 /* Is a range of at most two pages claimed? A longer one goes to the runtime. */
@@ -83,32 +101,42 @@ static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first,
 
 	if (!size)
 		return 1;
-	return (last >> self->shift) - (first >> self->shift) <= 1 &&
-	       (claimed(self, first) & claimed(self, last) & kind);
+	return (last >> self->shift) - (first >> self->shift) <= 1 && (claim(self, first) & claim(self, last) & kind);
 }
 
-INLINE _Bool __heddle_open_range(struct hook_self *self, const void *addr, uint64_t size, uint64_t kind)
+INLINE _Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
+				 uint64_t kind)
 {
-	return open_bracket(self) < GET(self->until) && range_claimed(self, (uint64_t)addr, size, kind);
+	return events < GET(self->until) && range_claimed(self, (uint64_t)addr, size, kind);
 }
 
-INLINE _Bool __heddle_open_copy(struct hook_self *self, const void *to, const void *from, uint64_t size)
+INLINE _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to, const void *from,
+				uint64_t size)
 {
-	return open_bracket(self) < GET(self->until) && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
+	return events < GET(self->until) && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
 	       range_claimed(self, (uint64_t)from, size, HOOK_READ);
 }
 
 /* For what the runtime has to be asked about, unless everything is claimed, as outside heddle. */
 INLINE _Bool __heddle_open_all(struct hook_self *self)
 {
-	return open_bracket(self) < GET(self->until) && self->shift == 63 &&
-	       (claimed(self, 0) & (HOOK_READ | HOOK_WRITE)) == (HOOK_READ | HOOK_WRITE);
+	return __heddle_bracket(self) < GET(self->until) && self->shift == 63 &&
+	       (claim(self, 0) & (HOOK_READ | HOOK_WRITE)) == (HOOK_READ | HOOK_WRITE);
 }
 
-/* The count is read again: a fault in the bracket may have been handled, and then it has moved on. */
-INLINE void __heddle_close(struct hook_self *self)
+/* A fault in the bracket may have been handled, and then the count has moved on. The comparison feeds a branch alone,
+   so nothing waits for the load. */
+static inline INLINE void close_with(struct hook_self *self, uint64_t events, uint64_t then)
 {
-	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
+	if (__builtin_expect(GET(self->events) != events, 0))
+		__heddle_mended(self);
+	else
+		__atomic_store_n(&self->events, then, __ATOMIC_RELEASE);
+}
+
+INLINE void __heddle_close(struct hook_self *self, uint64_t events)
+{
+	close_with(self, events, events + 1);
 }
 
 /* At a back edge: does anything wait for this thread to come by? */
@@ -118,6 +146,40 @@ INLINE _Bool __heddle_due(struct hook_self *self)
 
 	PUT(self->polls, polls);
 	return polls >= GET(self->poll_until);
+}
+
+/* ---- a loop as one bracket ----------------------------------------------------------------------------------------- */
+
+/* A loop that goes round `more` times after the first, with `each` accesses a round: may it be one bracket? */
+INLINE _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each)
+{
+	return both(more < HOOK_ROUNDS_MAX, events + 2 * (more + 1) * each < GET(self->group_until));
+}
+
+/* Is everything claimed that a pointer meets which begins at `first` and takes `more` steps, with `size` bytes at each? */
+INLINE _Bool __heddle_claimed(struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
+			      uint64_t kind)
+{
+	uint64_t way = stride * more, back = (int64_t)stride < 0 ? way : 0, on = (int64_t)stride < 0 ? 0 : way;
+	uint64_t page = (first + back) >> self->shift, last = (first + on + size - 1) >> self->shift;
+
+	if ((int64_t)stride > 4096 || (int64_t)stride < -4096)
+		return __heddle_apart(self, first, stride, more, size, kind);
+	if (last - page > 1)
+		return __heddle_pages(self, page, last, kind);
+	return (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
+}
+
+/* No loop in one bracket. Nothing has been done in it. */
+INLINE void __heddle_cancel(struct hook_self *self, uint64_t events)
+{
+	PUT(self->events, events - 1);
+}
+
+/* Each access was an event. */
+INLINE void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each)
+{
+	close_with(self, events, events + 2 * (more + 1) * each - 1);
 }
 
 /* ---- once per linked file -------------------------------------------------------------------------------------------- */
@@ -153,7 +215,7 @@ KEPT struct hook_self *__heddle_find(void)
 		self = &__heddle_native;
 		self->claims = __heddle_always;
 		self->shift = 63;
-		self->until = self->poll_until = UINT64_MAX;
+		self->until = self->group_until = self->poll_until = UINT64_MAX;
 		self->ops = &__heddle_native_ops;
 	}
 	__heddle_self = self;
@@ -180,6 +242,39 @@ KEPT const struct hook_ops __heddle_first_ops = {
 
 /* All threads write here before they are attached; nobody reads what they count. */
 KEPT struct hook_self __heddle_unattached = { .claims = __heddle_none, .shift = 63, .ops = &__heddle_first_ops };
+
+/* ---- rare parts of the inlined ones -------------------------------------------------------------------------------------- */
+
+KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_mended(struct hook_self *self)
+{
+	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
+}
+
+/* Eight claims at a time. Each byte of the eight is as good as if it had been loaded alone. */
+KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint64_t page, uint64_t last, uint64_t kind)
+{
+	const uint8_t *claims = self->claims;
+	uint64_t all = kind * 0x0101010101010101ull, eight = all, has = kind;
+
+	for (; page <= last && page % 8; page++)
+		has &= GET(claims[page]);
+	for (; page + 8 <= last; page += 8)
+		eight &= __atomic_load_n((const uint64_t *)&claims[page], __ATOMIC_RELAXED);
+	for (; page <= last; page++)
+		has &= GET(claims[page]);
+	return has && eight == all;
+}
+
+/* Steps so long that pages between them are not touched. */
+KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride,
+						    uint64_t more, uint64_t size, uint64_t kind)
+{
+	uint64_t has = kind;
+
+	for (uint64_t i = 0; i <= more; i++, addr += stride)
+		has &= claim(self, addr) & claim(self, addr + size - 1);
+	return has != 0;
+}
 
 /* ---- strings ------------------------------------------------------------------------------------------------------------ */
 

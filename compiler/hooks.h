@@ -3,12 +3,21 @@
  *
  * Every hooked access is compiled to this, whatever the scheme (compiler/fast.c holds it as C):
  *
- *	self->events |= 1                                        the bracket opens
- *	if (self->claims[addr >> self->shift] & kind  &&  self->events < self->until)
+ *	events = self->events |= 1                               the bracket opens
+ *	if (self->claims[addr >> self->shift] & kind  &&  events < self->until)
  *		the access itself, as the program wrote it
  *	else if (!self->ops->load(self, site, addr, ...).done)    the runtime performs the access ...
  *		the access itself                                  ... unless it would fault, or heddle is not there
  *	self->events = (self->events | 1) + 1  (release)         the bracket closes: one more event
+ *
+ * A loop whose accesses are all known before it begins has a second copy without any hooks (compiler/loops.c):
+ *
+ *	events = self->events |= 1
+ *	if (all that it accesses is claimed  &&  events + 2 * accesses < self->group_until)
+ *		the copy
+ *		self->events = events + 2 * accesses - 1  (release)
+ *	else
+ *		self->events &= ~1; the loop with its hooks
  *
  * Words
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
@@ -17,8 +26,13 @@
  *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
  *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
  *            entry of the log at replay, the end of the recording.
+ *   group_until   the same for a bracket over many events. None of them may be an entry of the log, so that a loop counts
+ *            alike whichever copy ran. Also none while the program has a handler for faults: whether and where it is
+ *            resumed must not depend on the copy.
+ *   far      HOOK_FAR events. No bracket over many events crosses a multiple of it, and a fault moves the count on to the
+ *            next one. So what a thread counts after a fault does not depend on the copy in which it took place.
  *   bracket  who takes a claim away clears the byte, makes every core see it (membarrier), and waits until `events`
- *            is even or has changed. So check and access are one step for everybody else.
+ *            has changed. So check and access are one step for everybody else.
  *
  * `self` is found through a thread-local pointer of each linked file, which begins as &__heddle_unattached. Its ops
  * attach the thread on its first access: to the runtime (through __heddle_attach, which libheddle.so exports and which
@@ -30,7 +44,10 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 2
+#define HOOK_VERSION 3
+
+#define HOOK_FAR	(1ull << 24)
+#define HOOK_ROUNDS_MAX (1ull << 18) /* of a loop in one bracket, for which others may have to wait */
 
 enum { HOOK_READ = 1, HOOK_WRITE = 2 };
 
@@ -103,6 +120,7 @@ struct hook_self {
 	uint64_t polls;	     /* loop back edges without any hooked access that were passed */
 	uint64_t poll_until; /* the poll with this count, and later ones, go to the runtime */
 	uint64_t begun;	     /* 1 + the access that the runtime was about to make last: see order_begun() */
+	uint64_t group_until;
 };
 
 /* Where the runtime finds itself: see above. */

@@ -492,8 +492,10 @@ int instrument_last(LLVMModuleRef module)
 		return 0;
 	open_module(&m, module);
 	select_begin(&m);
-	if (settings.select != SELECT_NONE)
+	if (settings.select != SELECT_NONE) {
+		loops_tidy(&m);
 		walk_all(&m);
+	}
 	if (m.has_fences)
 		mark_fenced(&m);
 	if (settings.select == SELECT_RACES)
@@ -505,10 +507,12 @@ int instrument_last(LLVMModuleRef module)
 	if (settings.select != SELECT_NONE)
 		walk_all_loops(&m);
 	sites_build(&m);
-	rewrite_begin(&m);
+	emit_begin(&m);
+	loops_copy(&m);
 	for (size_t i = 0; i < m.count; i++)
 		rewrite(&m, i);
-	rewrite_end(&m);
+	rewrite_end();
+	emit_end();
 	close_module(&m);
 	return 1;
 }

@@ -121,10 +121,17 @@ LLVMValueRef sites_of(struct module *m, size_t id);
 const char *sites_file(LLVMValueRef inst, char *room, size_t size); /* "dir/file" of its place, or NULL */
 void sites_keep_text(struct module *m, const char *text, size_t size, const char *name, const char *section);
 
+/* emit.c: fast.bc is linked into the module before the first use, and cleaned up after the last */
+void emit_begin(struct module *m);
+void emit_end(void);
+
 /* rewrite.c */
-void rewrite_begin(struct module *m);
 void rewrite(struct module *m, size_t id);
-void rewrite_end(struct module *m);
+void rewrite_end(void);
+
+/* loops.c: brings loops into a common form, which must not change afterwards; then gives loops whose accesses are all known before they begin a copy without hooks */
+void loops_tidy(struct module *m);
+void loops_copy(struct module *m);
 
 /* plugin.cpp: what LLVM-C does not offer */
 LLVMBasicBlockRef plugin_split(LLVMValueRef before);
@@ -157,6 +164,26 @@ bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
 void plugin_mark(LLVMModuleRef module, LLVMValueRef inst, const char *why);
 const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst);
 void plugin_unmark(LLVMModuleRef module);
+/* Gives every loop of the function one block before it and after it, and values used outside a place there. */
+void plugin_tidy_loops(LLVMValueRef function);
+/* A pointer of a loop: begins at `first`, moves on by `stride` bytes each round; `size` bytes are accessed at each. */
+struct pointer {
+	LLVMValueRef first, stride;
+	uint64_t size;
+	bool writes;
+};
+/* What is done with a loop that goes round `more` times after the first, and makes `each` accesses a round. */
+struct loop_copier {
+	void *arg;
+	/* 0: no hook; HOOK_READ | HOOK_WRITE: a load or store, or which sides of a memset or memcpy; -1: another hook */
+	int (*hooked)(void *arg, LLVMValueRef inst);
+	/* Builds before `at`: may the copy run? */
+	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMValueRef more, uint64_t each,
+			      const struct pointer *pointers, size_t count);
+	void (*before_original)(void *arg, LLVMValueRef at);
+	void (*after_copy)(void *arg, LLVMValueRef at);
+};
+void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier);
 
 void compiler_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 #endif

@@ -4,19 +4,30 @@
  * With LTO the linker loads this: the early point sees the whole program before it is optimised, the last one after.
  * In per-file mode clang does, and the last point is the end of its optimiser.
  */
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
-#include <llvm/Analysis/CFG.h>
 #include <llvm/CodeGen/AtomicExpandUtils.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
+#include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 #include <map>
 #include <memory>
 #include <string>
@@ -285,4 +296,248 @@ void plugin_unmark(LLVMModuleRef module)
 {
 	if (auto *list = unwrap(module)->getNamedMetadata("heddle.left_out"))
 		unwrap(module)->eraseNamedMetadata(list);
+}
+
+/* ---- copies of loops ---------------------------------------------------------------------------------------------------- */
+
+/* To scalar evolution a quotient is an expression that must not be computed again, since it might divide by zero. The
+   quotient that there is can be used, if it does not know where it comes from. */
+static void hide_quotients(Function &f)
+{
+	for (Instruction &inst : make_early_inc_range(instructions(f)))
+		if (inst.getOpcode() == Instruction::UDiv && !isa<Constant>(inst.getOperand(1))) {
+			auto *frozen = new FreezeInst(&inst, "", std::next(inst.getIterator()));
+			frozen->setDebugLoc(inst.getDebugLoc());
+			inst.replaceUsesWithIf(frozen, [=](Use &use) { return use.getUser() != frozen; });
+		}
+}
+
+void plugin_tidy_loops(LLVMValueRef function)
+{
+	Function &f = *unwrap<Function>(function);
+
+	if (f.hasOptNone())
+		return;
+	hide_quotients(f);
+	DominatorTree tree(f);
+	LoopInfo loops(tree);
+	for (Loop *loop : loops) {
+		simplifyLoop(loop, &tree, &loops, nullptr, nullptr, nullptr, false);
+		formLCSSARecursively(*loop, tree, &loops, nullptr);
+	}
+}
+
+namespace
+{
+/* Accesses that are a fixed way apart go with one another: they are checked as one. */
+struct Together {
+	const SCEV *first, *stride; /* stride null: always at the same place */
+	int64_t from, to;
+	bool writes;
+};
+
+class LoopCopy
+{
+	Function &f;
+	const loop_copier &copier;
+	DominatorTree tree;
+	LoopInfo loops;
+	TargetLibraryInfoImpl library_impl;
+	TargetLibraryInfo library;
+	AssumptionCache assumptions;
+	ScalarEvolution evolution;
+	SmallVector<Together, 8> together;
+	SmallSetVector<const SCEVPredicate *, 4> conditions;
+	uint64_t each = 0;
+	const SCEV *more = nullptr;
+
+	/* What else is in the loop must neither wait nor be a hook of its own. */
+	static bool is_harmless(const Instruction &inst)
+	{
+		if (const auto *call = dyn_cast<CallBase>(&inst))
+			return isa<IntrinsicInst>(call) && call->willReturn() && call->doesNotThrow();
+		return !isa<FenceInst>(inst) && !inst.isAtomic();
+	}
+
+	bool merge(const SCEV *first, const SCEV *stride, int64_t size, bool writes)
+	{
+		for (Together &t : together) {
+			if (t.stride != stride)
+				continue;
+			const auto *apart = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(first, t.first));
+			if (!apart)
+				continue;
+			/* Not so far that another page would be asked for, and what is only read is not asked for to be written. */
+			int64_t from = std::min(t.from, apart->getAPInt().getSExtValue());
+			int64_t to = std::max(t.to, apart->getAPInt().getSExtValue() + size);
+			if (to - from > (t.writes == writes ? 2048 : 64))
+				continue;
+			t.from = from, t.to = to, t.writes |= writes;
+			return true;
+		}
+		return false;
+	}
+
+	/* An index that might overflow moves on evenly if it does not, which can be asked before the loop. */
+	const SCEV *with_conditions(const Loop &loop, const SCEV *pointer, SCEVExpander &expander)
+	{
+		SmallPtrSet<const SCEVPredicate *, 4> needed;
+		const SCEVAddRecExpr *moves = evolution.convertSCEVToAddRecWithPredicates(pointer, &loop, needed);
+		if (!moves)
+			return pointer;
+		for (const SCEVPredicate *condition : needed) {
+			const auto *wrap = dyn_cast<SCEVWrapPredicate>(condition);
+			if (!wrap || !expander.isSafeToExpandAt(wrap->getExpr()->getStart(),
+								loop.getLoopPreheader()->getTerminator()))
+				return pointer;
+		}
+		conditions.insert(needed.begin(), needed.end());
+		return moves;
+	}
+
+	bool add(const Loop &loop, Value *pointer, uint64_t size, bool writes, SCEVExpander &expander)
+	{
+		const Instruction *end = loop.getLoopPreheader()->getTerminator();
+		const SCEV *first = evolution.getSCEV(pointer), *stride = nullptr;
+		if (!evolution.isLoopInvariant(first, &loop) && !isa<SCEVAddRecExpr>(first))
+			first = with_conditions(loop, first, expander);
+		if (const auto *moves = dyn_cast<SCEVAddRecExpr>(first); moves && moves->getLoop() == &loop) {
+			if (!moves->isAffine())
+				return false;
+			first = moves->getStart();
+			stride = moves->getStepRecurrence(evolution);
+		}
+		if (!evolution.isLoopInvariant(first, &loop) || !expander.isSafeToExpandAt(first, end) ||
+		    (stride && !expander.isSafeToExpandAt(stride, end)) || !size || size > 2048)
+			return false;
+		if (!merge(first, stride, (int64_t)size, writes))
+			together.push_back({ first, stride, 0, (int64_t)size, writes });
+		return together.size() <= 24;
+	}
+
+	/* The ranges of a hooked instruction. */
+	bool add(const Loop &loop, Instruction &inst, int sides, SCEVExpander &expander)
+	{
+		if (inst.isVolatile() || inst.isAtomic() || !tree.dominates(inst.getParent(), loop.getLoopLatch()))
+			return false;
+		each++;
+		if (Value *pointer = getLoadStorePointerOperand(&inst)) {
+			auto size = f.getDataLayout().getTypeStoreSize(getLoadStoreType(&inst));
+			return !size.isScalable() && add(loop, pointer, size, isa<StoreInst>(inst), expander);
+		}
+		const auto *range = cast<AnyMemIntrinsic>(&inst);
+		const auto *copy = dyn_cast<AnyMemTransferInst>(&inst);
+		const auto *length = dyn_cast<ConstantInt>(range->getLength());
+		uint64_t size = length ? length->getLimitedValue() : 0;
+		return (!(sides & HOOK_WRITE) || add(loop, range->getRawDest(), size, true, expander)) &&
+		       (!(sides & HOOK_READ) || add(loop, copy->getRawSource(), size, false, expander));
+	}
+
+	bool is_suited(const Loop &loop, SCEVExpander &expander)
+	{
+		const BasicBlock *latch = loop.getLoopLatch();
+		if (!loop.isInnermost() || !loop.isLoopSimplifyForm() || !latch || loop.getExitingBlock() != latch ||
+		    !loop.getExitBlock() || !loop.isLCSSAForm(tree) || !loop.isSafeToClone())
+			return false;
+		together.clear();
+		conditions.clear();
+		each = 0;
+		for (BasicBlock *block : loop.blocks())
+			for (Instruction &inst : *block) {
+				int hooked = copier.hooked(copier.arg, wrap(&inst));
+				if (hooked < 0 || (!hooked && !is_harmless(inst)) ||
+				    (hooked && !add(loop, inst, hooked, expander)))
+					return false;
+			}
+		more = each ? evolution.getBackedgeTakenCount(&loop) : nullptr;
+		return more && !isa<SCEVCouldNotCompute>(more) && evolution.getTypeSizeInBits(more->getType()) <= 64 &&
+		       expander.isSafeToExpandAt(more, loop.getLoopPreheader()->getTerminator());
+	}
+
+	LLVMValueRef number(SCEVExpander &expander, const SCEV *value, Instruction *at)
+	{
+		Type *type = Type::getInt64Ty(f.getContext());
+		if (value->getType()->isPointerTy())
+			return wrap(IRBuilder<>(at).CreatePtrToInt(expander.expandCodeFor(value, value->getType(), at),
+								   type));
+		return wrap(expander.expandCodeFor(value, type, at));
+	}
+
+	void copy(Loop &loop, SCEVExpander &expander)
+	{
+		Type *type = Type::getInt64Ty(f.getContext());
+		BasicBlock *before = loop.getLoopPreheader(), *exit = loop.getExitBlock();
+		BasicBlock *latch = loop.getLoopLatch();
+		Instruction *at = before->getTerminator();
+		LLVMValueRef rounds = number(expander, evolution.getTruncateOrZeroExtend(more, type), at);
+		std::vector<pointer> pointers;
+		for (const Together &t : together) {
+			const SCEV *first = evolution.getAddExpr(evolution.getPtrToIntExpr(t.first, type),
+								 evolution.getConstant(type, (uint64_t)t.from, true));
+			LLVMValueRef stride = wrap(ConstantInt::get(type, 0));
+			if (t.stride)
+				stride = number(expander, evolution.getTruncateOrSignExtend(t.stride, type), at);
+			pointers.push_back(
+				{ number(expander, first, at), stride, (uint64_t)(t.to - t.from), t.writes });
+		}
+		SmallVector<Value *, 4> broken;
+		for (const SCEVPredicate *condition : conditions)
+			broken.push_back(expander.expandCodeForPredicate(condition, at));
+		LLVMValueRef ok = copier.check(copier.arg, wrap(at), rounds, each, pointers.data(), pointers.size());
+		for (Value *condition : broken)
+			ok = wrap(IRBuilder<>(at).CreateAnd(unwrap(ok), IRBuilder<>(at).CreateNot(condition)));
+
+		BasicBlock *inside = SplitBlock(before, at, &tree, &loops);
+		ValueToValueMapTy map;
+		SmallVector<BasicBlock *, 8> blocks;
+		Loop *other = cloneLoopWithPreheader(inside, before, &loop, map, "", &loops, &tree, blocks);
+		remapInstructionsInBlocks(blocks, map);
+		Instruction *jump = before->getTerminator();
+		auto *branch = BranchInst::Create(other->getLoopPreheader(), inside, unwrap(ok), jump->getIterator());
+		branch->setDebugLoc(jump->getDebugLoc());
+		branch->setMetadata(LLVMContext::MD_prof, MDBuilder(f.getContext()).createBranchWeights(1 << 20, 1));
+		jump->eraseFromParent();
+		auto *latch_copy = cast<BasicBlock>(map[latch]);
+		for (PHINode &phi : exit->phis()) {
+			Value *value = phi.getIncomingValueForBlock(latch), *copied = map.lookup(value);
+			phi.addIncoming(copied ? copied : value, latch_copy);
+		}
+		BasicBlock *after = SplitEdge(latch_copy, exit);
+		copier.before_original(copier.arg, wrap(inside->getTerminator()));
+		copier.after_copy(copier.arg, wrap(after->getTerminator()));
+	}
+
+      public:
+	LoopCopy(Function &function, const loop_copier &c)
+	    : f(function), copier(c), tree(f), loops(tree), library_impl(Triple(f.getParent()->getTargetTriple())),
+	      library(library_impl, &f), assumptions(f), evolution(f, library, assumptions, tree, loops)
+	{
+	}
+
+	/* Copies the first suited loop that is not yet done, and notes both as done. False: there is none. */
+	bool run(SmallPtrSetImpl<const BasicBlock *> &done)
+	{
+		for (Loop *loop : loops.getLoopsInPreorder()) {
+			SCEVExpander expander(evolution, f.getDataLayout(), "");
+			if (done.count(loop->getHeader()))
+				continue;
+			done.insert(loop->getHeader());
+			if (!is_suited(*loop, expander))
+				continue;
+			copy(*loop, expander);
+			return true;
+		}
+		return false;
+	}
+};
+} // namespace
+
+/* What scalar evolution knows does not outlive a copy, so it is asked anew for each. */
+void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier)
+{
+	Function &f = *unwrap<Function>(function);
+	SmallPtrSet<const BasicBlock *, 32> done;
+
+	while (!f.hasOptNone() && LoopCopy(f, *copier).run(done))
+		;
 }

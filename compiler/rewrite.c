@@ -1,142 +1,18 @@
 /*
  * An access becomes what hooks.h shows:
  *
- *	head:  self = current(); hit = open(self, addr, ...)	  if hit -> fast, else -> slow
- *	slow:  r = self->ops->X(self, site, addr, ...); self = current()	  if done -> join, else -> fast
+ *	head:  self = current(); events = bracket(self); hit = open(self, events, addr, ...)	  if hit -> fast, else -> slow
+ *	slow:  r = self->ops->X(self, site, addr, ...); self = current(); events = events(self)	  if done -> join, else -> fast
  *	fast:  the instruction itself
- *	join:  value = phi; close(self)
+ *	join:  value = phi; close(self, events)
  *
  * The instruction is moved, never copied or changed: it keeps its type, alignment and ordering. The functions that are
  * called by name are those of fast.c, and are inlined afterwards.
  */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <llvm-c/BitReader.h>
-#include <llvm-c/Comdat.h>
 #include <llvm-c/DebugInfo.h>
-#include <llvm-c/Linker.h>
-#include "compiler/internal.h"
-
-enum { PRESERVE_ALL = 15 }; /* LLVM's number of the calling convention */
-
-/* What of fast.c is called. */
-#define INLINED(X)   X(current) X(open) X(open_two) X(open_range) X(open_copy) X(open_all) X(close) X(due)
-#define NUMBER(name) FAST_##name,
-enum fast { INLINED(NUMBER) FAST_COUNT };
-#undef NUMBER
-
-#define OP(name) (offsetof(struct hook_ops, name))
-
-static LLVMBuilderRef builder;
-static LLVMValueRef fast[FAST_COUNT];
-static LLVMTypeRef result_type, op_type;
-
-/* ---- fast.bc --------------------------------------------------------------------------------------------------------- */
-
-static LLVMModuleRef read_fast(struct module *m)
-{
-	LLVMMemoryBufferRef buffer;
-	LLVMModuleRef module;
-	char *error = NULL;
-
-	if (LLVMCreateMemoryBufferWithContentsOfFile(settings.fast, &buffer, &error))
-		compiler_die("%s: %s; install heddle again", settings.fast, error);
-	if (LLVMParseBitcodeInContext2(m->context, buffer, &module))
-		compiler_die("%s is not LLVM bitcode; install heddle again", settings.fast);
-	LLVMDisposeMemoryBuffer(buffer);
-	plugin_forget_flags(module);
-	LLVMSetTarget(module, LLVMGetTarget(m->module));
-	LLVMSetDataLayout(module, LLVMGetDataLayoutStr(m->module));
-	return module;
-}
-
-/* One copy in each linked file, whichever object brings it. */
-static void merge(struct module *m, LLVMValueRef global)
-{
-	size_t len;
-
-	LLVMSetLinkage(global, LLVMLinkOnceODRLinkage);
-	LLVMSetVisibility(global, LLVMHiddenVisibility);
-	LLVMSetComdat(global, LLVMGetOrInsertComdat(m->module, LLVMGetValueName2(global, &len)));
-}
-
-/* Also into functions for other processors: what fast.c needs, all have. */
-static void forget_processor(LLVMValueRef f)
-{
-	static const char *const attributes[] = { "target-cpu",	   "target-features",  "tune-cpu",
-						  "frame-pointer", "no-trapping-math", "stack-protector-buffer-size" };
-
-	for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-		LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, attributes[i],
-						 (unsigned)strlen(attributes[i]));
-}
-
-static void find_inlined(struct module *m)
-{
-#define NAME(name) "__heddle_" #name,
-	static const char *const names[] = { INLINED(NAME) };
-#undef NAME
-
-	for (int i = 0; i < FAST_COUNT; i++) {
-		fast[i] = LLVMGetNamedFunction(m->module, names[i]);
-		if (!fast[i] || LLVMIsDeclaration(fast[i]))
-			compiler_die("%s lacks %s; install heddle again", settings.fast, names[i]);
-		LLVMSetLinkage(fast[i], LLVMInternalLinkage);
-	}
-}
-
-void rewrite_begin(struct module *m)
-{
-	size_t len;
-
-	if (LLVMLinkModules2(m->module, read_fast(m)))
-		compiler_die("%s cannot be linked into the program", settings.fast);
-	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
-		if (!LLVMIsDeclaration(f) && !strncmp(LLVMGetValueName2(f, &len), "__heddle_", 9)) {
-			forget_processor(f);
-			merge(m, f);
-		}
-	for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g))
-		if (!LLVMIsDeclaration(g) && !strncmp(LLVMGetValueName2(g, &len), "__heddle_", 9))
-			merge(m, g);
-	find_inlined(m);
-	builder = LLVMCreateBuilderInContext(m->context);
-	result_type = LLVMStructTypeInContext(m->context, (LLVMTypeRef[]){ m->i64, m->i64 }, 2, false);
-	op_type = LLVMFunctionType(result_type, (LLVMTypeRef[]){ m->ptr, m->ptr, m->ptr, m->i64, m->i64, m->i64 }, 6,
-				   false);
-}
-
-/* ---- small things ------------------------------------------------------------------------------------------------------- */
-
-static LLVMValueRef number(struct module *m, uint64_t value)
-{
-	return LLVMConstInt(m->i64, value, false);
-}
-
-static LLVMValueRef call_fast(enum fast which, LLVMValueRef *args, unsigned count)
-{
-	return LLVMBuildCall2(builder, LLVMGlobalGetValueType(fast[which]), fast[which], args, count, "");
-}
-
-static LLVMValueRef member(struct module *m, LLVMValueRef base, size_t offset)
-{
-	LLVMValueRef at = number(m, offset);
-
-	return LLVMBuildLoad2(builder, m->ptr, LLVMBuildInBoundsGEP2(builder, m->i8, base, &at, 1, ""), "");
-}
-
-/* self->ops->X(self, site, addr, a, b, c) */
-static LLVMValueRef call_op(struct module *m, size_t op, LLVMValueRef self, LLVMValueRef site, LLVMValueRef addr,
-			    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
-{
-	LLVMValueRef zero = number(m, 0), ops = member(m, self, offsetof(struct hook_self, ops));
-	LLVMValueRef args[] = { self, site, addr, a ? a : zero, b ? b : zero, c ? c : zero };
-	LLVMValueRef call = LLVMBuildCall2(builder, op_type, member(m, ops, op), args, 6, "");
-
-	LLVMSetInstructionCallConv(call, PRESERVE_ALL);
-	return call;
-}
+#include "compiler/emit.h"
 
 /* A value of at most 8 bytes as a number, and back. */
 static LLVMTypeRef integer_like(struct module *m, LLVMTypeRef type)
@@ -375,26 +251,23 @@ static unsigned kinds(const struct access *a)
 	}
 }
 
-static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMValueRef self)
+static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef events)
 {
 	LLVMValueRef kind = number(m, kinds(a)), size = number(m, a->size);
 
 	switch (a->shape) {
-	case SHAPE_COPY:
-		return call_fast(FAST_open_copy,
-				 (LLVMValueRef[]){ self, a->addr, LLVMGetOperand(a->inst, 1), length(m, a) }, 4);
+	case SHAPE_COPY: return CALL_FAST(open_copy, self, events, a->addr, LLVMGetOperand(a->inst, 1), length(m, a));
 	case SHAPE_SET:
 	case SHAPE_COPY_IN:
-	case SHAPE_COPY_OUT:
-		return call_fast(FAST_open_range, (LLVMValueRef[]){ self, a->addr, length(m, a), kind }, 4);
+	case SHAPE_COPY_OUT: return CALL_FAST(open_range, self, events, a->addr, length(m, a), kind);
 	default: break;
 	}
 	if (a->size > 4096)
-		return call_fast(FAST_open_range, (LLVMValueRef[]){ self, a->addr, size, kind }, 4);
+		return CALL_FAST(open_range, self, events, a->addr, size, kind);
 	/* Aligned to its size or more, it cannot cross a page. */
 	if (a->size <= 1 || LLVMGetAlignment(a->inst) >= a->size)
-		return call_fast(FAST_open, (LLVMValueRef[]){ self, a->addr, kind }, 3);
-	return call_fast(FAST_open_two, (LLVMValueRef[]){ self, a->addr, size, kind }, 4);
+		return CALL_FAST(open, self, events, a->addr, kind);
+	return CALL_FAST(open_two, self, events, a->addr, size, kind);
 }
 
 static LLVMValueRef phi_of(LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b,
@@ -405,16 +278,6 @@ static LLVMValueRef phi_of(LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef f
 	LLVMAddIncoming(phi, &a, &from_a, 1);
 	LLVMAddIncoming(phi, &b, &from_b, 1);
 	return phi;
-}
-
-static void likely(struct module *m, LLVMValueRef branch)
-{
-	LLVMMetadataRef parts[] = { LLVMMDStringInContext2(m->context, "branch_weights", 14),
-				    LLVMValueAsMetadata(LLVMConstInt(m->i32, 1 << 20, false)),
-				    LLVMValueAsMetadata(LLVMConstInt(m->i32, 1, false)) };
-	LLVMValueRef node = LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, parts, 3));
-
-	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), node);
 }
 
 /* Or the code generator might move the load out of its bracket. */
@@ -466,16 +329,6 @@ static bool is_used(LLVMValueRef inst)
 	return LLVMGetTypeKind(LLVMTypeOf(inst)) != LLVMVoidTypeKind && LLVMGetFirstUse(inst);
 }
 
-/* The block before an instruction ends; what it jumps to is to be built. */
-static LLVMBasicBlockRef cut(LLVMValueRef inst)
-{
-	LLVMBasicBlockRef head = LLVMGetInstructionParent(inst), rest = plugin_split(inst);
-
-	LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(head));
-	LLVMPositionBuilderAtEnd(builder, head);
-	return rest;
-}
-
 static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
 {
 	LLVMValueRef inst = a->inst, value = NULL;
@@ -483,27 +336,31 @@ static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
 	LLVMBasicBlockRef fast_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 	LLVMBasicBlockRef slow_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0), hit = open_bracket(m, a, self);
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), events = CALL_FAST(bracket, self);
+	LLVMValueRef hit = open_bracket(m, a, self, events);
 	likely(m, LLVMBuildCondBr(builder, hit, fast_block, slow_block));
 
 	LLVMPositionBuilderAtEnd(builder, slow_block);
 	LLVMValueRef result = slow_functions[a->shape](m, a, self, site, &value);
 	LLVMValueRef self_now = call_fast(FAST_current, NULL, 0); /* it may have been attached */
+	LLVMValueRef events_now = CALL_FAST(events, self_now);
 	LLVMValueRef done = LLVMBuildExtractValue(builder, result, 1, "");
 	LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntNE, done, number(m, 0), ""), join, fast_block);
 
 	LLVMInstructionRemoveFromParent(inst);
 	LLVMPositionBuilderAtEnd(builder, fast_block);
 	LLVMValueRef self_fast = phi_of(m->ptr, self, head, self_now, slow_block);
+	LLVMValueRef events_fast = phi_of(m->i64, events, head, events_now, slow_block);
 	LLVMInsertIntoBuilder(builder, inst);
 	forget_invariance(m, inst);
 	LLVMBuildBr(builder, join);
 
 	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(join));
 	LLVMValueRef self_join = phi_of(m->ptr, self_fast, fast_block, self_now, slow_block);
+	LLVMValueRef events_join = phi_of(m->i64, events_fast, fast_block, events_now, slow_block);
 	if (is_used(inst))
 		remember(LLVMBuildPhi(builder, LLVMTypeOf(inst), ""), value, slow_block, inst);
-	call_fast(FAST_close, &self_join, 1);
+	CALL_FAST(close, self_join, events_join);
 }
 
 /* ---- the other forms ----------------------------------------------------------------------------------------------------- */
@@ -592,7 +449,7 @@ static void close_bracket(void)
 {
 	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
 
-	call_fast(FAST_close, &self, 1);
+	CALL_FAST(close, self, CALL_FAST(events, self));
 }
 
 /* Enters the ranges before the instruction `at`, and leaves them there too unless they are held. Returns whether the
@@ -601,7 +458,7 @@ static LLVMValueRef group(struct module *m, const struct access *a, LLVMValueRef
 {
 	LLVMBasicBlockRef head = LLVMGetInstructionParent(at), go = cut(at);
 	LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(m->context, go, "");
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0), all = call_fast(FAST_open_all, &self, 1);
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), all = CALL_FAST(open_all, self);
 
 	likely(m, LLVMBuildCondBr(builder, all, go, slow));
 	LLVMPositionBuilderAtEnd(builder, slow);
@@ -640,7 +497,7 @@ static void before_or_after(struct module *m, const struct access *a, LLVMValueR
 static void poll(struct module *m, const struct access *a, LLVMValueRef site)
 {
 	LLVMBasicBlockRef rest = cut(a->inst), call = LLVMInsertBasicBlockInContext(m->context, rest, "");
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0), due = call_fast(FAST_due, &self, 1);
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), due = CALL_FAST(due, self);
 
 	likely(m, LLVMBuildCondBr(builder, LLVMBuildNot(builder, due, ""), rest, call));
 	LLVMPositionBuilderAtEnd(builder, call);
@@ -665,12 +522,7 @@ void rewrite(struct module *m, size_t id)
 	}
 }
 
-void rewrite_end(struct module *m)
+void rewrite_end(void)
 {
 	join_values();
-	LLVMDisposeBuilder(builder);
-	for (int i = 0; i < FAST_COUNT; i++) /* what nobody has called */
-		if (!LLVMGetFirstUse(fast[i]))
-			LLVMDeleteFunction(fast[i]);
-	(void)m;
 }

@@ -126,6 +126,7 @@ enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_PARKED, THREAD_ENDED };
 struct process {
 	struct kernel_action actions[SIGNALS + 1];
 	uint8_t shown[1024]; /* per descriptor: 0, 1 original stdout, 2 original stderr */
+	bool handles_faults; /* it has, or had, a handler for SIGSEGV or the like */
 };
 
 extern struct control *control; /* 0 until the loader has mapped it */

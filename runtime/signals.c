@@ -97,6 +97,8 @@ void signals_install(struct process *p, int sig)
 		set_kernel_action(sig, &plain);
 		return;
 	}
+	if (handled && fault_signals & SIGNAL_BIT(sig))
+		order_handles_faults(p);
 	if (handled)
 		ours.flags |= wish->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT);
 	set_kernel_action(sig, &ours);
@@ -494,8 +496,9 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 	log_commit(t, sizeof *all);
 }
 
-/* Replay: was it fatal, and what was done with it? */
-static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, struct kernel_action *a)
+/* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which nothing
+   will see, since the process ends here. */
+static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, bool hooked, struct kernel_action *a)
 {
 	const struct entry *e = log_peek(t);
 	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
@@ -504,7 +507,7 @@ static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, s
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
 	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr ||
-	    *(const uint64_t *)(e + 1) != pc)
+	    (*(const uint64_t *)(e + 1) != pc && !(hooked && e->flags & SIGNAL_FATAL)))
 		diverged(t, e, TEXT_OF(now));
 	bool fatal = e->flags & SIGNAL_FATAL;
 	*a = logged_action(t, e);
@@ -517,11 +520,11 @@ static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	struct kernel_action a = signals_action(t, sig, 0);
 	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
 	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
-	order_fault(t);
+	bool hooked = order_fault(t);
 	if (fatal && !replaying)
 		shown_end();
 	if (replaying)
-		fatal = check_fault(t, sig, addr, pc, &a);
+		fatal = check_fault(t, sig, addr, pc, hooked, &a);
 	else
 		log_fault(t, sig, fatal, addr, pc, &a);
 	if (fatal && replaying)

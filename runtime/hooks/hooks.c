@@ -50,6 +50,7 @@ void order_opened(struct thread *t)
 	*t->self = (struct hook_self){ .events = fork_base * 2,
 				       .begun = fork_base,
 				       .until = ~0ull,
+				       .group_until = ~0ull,
 				       .poll_until = ~0ull,
 				       .claims = ops ? claims_none : claims_all,
 				       .shift = 63,
@@ -67,15 +68,25 @@ static const uint64_t *signal_at_hook(struct thread *t)
 	return e && e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_AT_HOOK ? (const uint64_t *)(e + 1) : 0;
 }
 
+/* Only this thread and its own signal handler read and write them. */
+static void put_until(struct thread *t, uint64_t until, uint64_t poll_until)
+{
+	bool faults = __atomic_load_n(&t->process->handles_faults, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->self->until, until, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->self->group_until, faults ? 0 : until, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->self->poll_until, poll_until, __ATOMIC_RELAXED);
+}
+
 void order_set_until(struct thread *t)
 {
-	uint64_t until = ~0ull, poll_until = ~0ull;
 	if (!t->self)
 		return;
-	if (!replaying)
-		until = poll_until = t->held ? 0 : until;
-	else if (t->order.next_entry != ORDER_NEVER)
-		until = t->order.next_entry * 2;
+	/* no bracket over many events crosses a multiple of HOOK_FAR; who comes there gets the next */
+	uint64_t until = (t->self->events | (2 * HOOK_FAR - 1)) + 1, poll_until = ~0ull;
+	if (!replaying && t->held)
+		until = poll_until = 0;
+	else if (replaying && t->order.next_entry != ORDER_NEVER)
+		until = MIN(until, t->order.next_entry * 2);
 	const uint64_t *signal = replaying ? signal_at_hook(t) : 0;
 	if (signal) {
 		/* odd: at an access, else at a poll */
@@ -84,14 +95,11 @@ void order_set_until(struct thread *t)
 	}
 	if (replaying)
 		until = MIN(until, t->event_limit & ~1ull);
-	/* Only this thread and its own signal handler read and write it. The handler may have come after the look above. */
-	__atomic_store_n(&t->self->until, until, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->self->poll_until, poll_until, __ATOMIC_RELAXED);
+	put_until(t, until, poll_until);
+	/* The handler may have come after the look above. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!replaying && __atomic_load_n(&t->held, __ATOMIC_RELAXED)) {
-		__atomic_store_n(&t->self->until, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&t->self->poll_until, 0, __ATOMIC_RELAXED);
-	}
+	if (!replaying && __atomic_load_n(&t->held, __ATOMIC_RELAXED))
+		put_until(t, 0, 0);
 }
 
 /* ---- one access --------------------------------------------------------------------------------------------- */
@@ -539,14 +547,35 @@ HOOK(poll)
 	return (struct hook_result){ 0, 1 };
 }
 
-void order_fault(struct thread *t)
+bool order_fault(struct thread *t)
 {
 	if (!t->self)
-		return;
+		return false;
 	leave(t);
-	/* the access counts as done, at record and replay alike */
-	if (t->self->events & 1)
-		__atomic_store_n(&t->self->events, t->self->events + 1, __ATOMIC_RELEASE);
+	if (!(t->self->events & 1))
+		return false;
+	/* The access counts as done, at record and replay alike. Where a bracket may be over many events, all that may be in
+	   it do: see HOOK_FAR. */
+	uint64_t last = !ops || order_used->claims ? 2 * HOOK_FAR - 1 : 1;
+	__atomic_store_n(&t->self->events, (t->self->events | last) + 1, __ATOMIC_RELEASE);
+	order_set_until(t);
+	return true;
+}
+
+/*
+ * No loop runs in one bracket any more. A thread that has just set its group_until without a look at the flag is made to
+ * do that before; one that is in such a bracket finishes it.
+ */
+void order_handles_faults(struct process *p)
+{
+	if (p->handles_faults)
+		return;
+	__atomic_store_n(&p->handles_faults, true, __ATOMIC_RELAXED);
+	if (ops && order_used->claims && !one_thread)
+		order_membarrier();
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot)->self)
+			__atomic_store_n(&thread_of(slot)->self->group_until, 0, __ATOMIC_RELAXED);
 }
 
 /* ---- the way in ------------------------------------------------------------------------------------------------------ */

@@ -53,8 +53,11 @@ bool order_in_group(const struct thread *t);
 void order_parks(struct thread *t);
 void order_own(struct thread *t); /* the scheme's memory for a thread is there */
 void order_forked(struct thread *t);
-/* A fault of the program's own: closes the bracket. */
-void order_fault(struct thread *t);
+/* A fault of the program's own: closes the bracket. True: there was one. */
+bool order_fault(struct thread *t);
+/* From now on the program may handle its faults. */
+struct process;
+void order_handles_faults(struct process *p);
 
 /* ---- kernel.c: what the kernel wrote is the thread's access ------------------------------------------------------ */
 

@@ -96,18 +96,19 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
 
 /*
  * The last region of `slot` that may have an access of a page in it, whose claim has been cleared for all to see. If it
- * is in a bracket, that may be an access of this page that found the claim: it is waited for. Acquire: what it did is
- * seen. This thread's own bracket is closed, so two that wait for each other do not.
+ * is in a bracket, there may be accesses of this page in it that found the claim: it is waited for, and since a loop in
+ * one bracket has events of many regions, what counts is how far the thread has come then. Acquire: what it did is seen.
+ * This thread's own bracket is closed, so two that wait for each other do not.
  */
 static uint64_t region_left(uint32_t slot, bool had)
 {
 	const uint64_t *events = &order_self(slot)->events;
-	uint64_t seen = __atomic_load_n(events, __ATOMIC_ACQUIRE);
+	uint64_t seen = __atomic_load_n(events, __ATOMIC_ACQUIRE), now = seen;
 
 	if (had && seen & 1)
-		for (unsigned looked = 0; __atomic_load_n(events, __ATOMIC_ACQUIRE) == seen;)
+		for (unsigned looked = 0; (now = __atomic_load_n(events, __ATOMIC_ACQUIRE)) == seen;)
 			order_relax(&looked);
-	return region_begun(seen);
+	return region_begun(now > seen ? now : seen);
 }
 
 /*

@@ -13,6 +13,9 @@
  *   NO_OPEN           an access in a miss is made outside any bracket
  *   FINISHED_ONLY     the event that the victim is in is not counted
  *   NO_CUT            an entry does not begin a new region
+ *   SEEN_ONLY         of a bracket that was waited for only the event counts in which it was seen (with LOOPS)
+ *
+ * LOOPS: two accesses may be a loop in one bracket (compiler/loops.c).
  */
 #define READ  1
 #define WRITE 2
@@ -48,7 +51,14 @@ inline revoke(t, u, bits, upto)
 #endif
 #ifndef NO_WAIT
 		if
-		:: e & 1 -> memory[EVENTS(u)] != e
+		:: e & 1 ->
+			was = e;
+			memory[EVENTS(u)] != e;
+#ifndef SEEN_ONLY
+			get(t, EVENTS(u), e);
+			e = (e > was -> e : was);
+#endif
+			was = 0
 		:: else
 		fi
 #endif
@@ -161,9 +171,36 @@ inline hooked(t, kind)
 #endif
 }
 
+/* The loop without hooks counts as many events as the one with hooks. */
+inline looped(t, kind)
+{
+	events = events | 1;
+	put(t, EVENTS(t), events, 0);
+	get(t, CLAIM(t), byte_);
+	if
+	:: (byte_ & kind) && kind == WRITE ->
+		put(t, DATUM, events / 2, 0);
+		put(t, DATUM, events / 2 + 1, 0);
+		events = events + 3;
+		put(t, EVENTS(t), events, 1)
+	:: (byte_ & kind) && kind == READ ->
+		d_step { load_datum(rby, rat) };
+		d_step { seen_read(t, events / 2, rby, rat) };
+		d_step { load_datum(rby, rat) };
+		d_step { seen_read(t, events / 2 + 1, rby, rat) };
+		events = events + 3;
+		put(t, EVENTS(t), events, 1)
+	:: else ->
+		events = events - 1;
+		put(t, EVENTS(t), events, 0);
+		hooked(t, kind);
+		hooked(t, kind)
+	fi
+}
+
 proctype thread(byte t)
 {
-	byte events, e, upto, u, j, k, rby, rat, byte_, n;
+	byte events, e, upto, u, j, k, rby, rat, byte_, n, was;
 	bool visit;
 
 	do
@@ -171,6 +208,10 @@ proctype thread(byte t)
 		if
 		:: hooked(t, READ)
 		:: hooked(t, WRITE)
+#ifdef LOOPS
+		:: n + 1 < ACCESSES -> looped(t, READ); n++
+		:: n + 1 < ACCESSES -> looped(t, WRITE); n++
+#endif
 		fi;
 		n++
 	:: else -> break

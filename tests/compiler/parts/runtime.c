@@ -4,7 +4,7 @@
  *
  *   HEDDLE_TEST=perform   every access goes through here and is performed here
  *   HEDDLE_TEST=decline   every access comes here, and is left to the program
- *   HEDDLE_TEST=mixed     every third access comes here
+ *   HEDDLE_TEST=mixed     every third access comes here, and loops that can run without hooks do
  *
  * At exit a line on stderr: operations, events.
  */
@@ -269,6 +269,7 @@ __attribute__((visibility("default"))) struct hook_self *__heddle_attach(void)
 	mine.self.claims = mode == MIXED ? both : none;
 	mine.self.shift = 63;
 	mine.self.until = mode == MIXED ? 0 : UINT64_MAX;
+	mine.self.group_until = UINT64_MAX;
 	mine.self.ops = &ops;
 	return &mine.self;
 }

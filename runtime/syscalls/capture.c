@@ -312,6 +312,14 @@ static void redirect(struct call *c, struct output *o)
 	c->real[io->arg] = (uint64_t)o->from;
 }
 
+/* Where bytes that call_block() has added last stay until the call is over. It moves what lies in the ring. What does not
+   (scratch memory) stays where it is: a ring may have come round before all of it is in there. */
+static const void *stays_at(const struct call *c, const uint8_t *from, uint64_t n)
+{
+	uint64_t at = (uint64_t)from - (uint64_t)c->t->log.data;
+	return at < 2 * RING_SIZE ? c->at - ALIGN_UP(n, 8) : from;
+}
+
 /* Adds bytes that the kernel wrote, in as many entries as it takes, and gives them to the program. */
 static long give(struct call *c, unsigned arg, uint64_t user, const uint8_t *from, uint64_t n)
 {
@@ -328,8 +336,7 @@ static long give(struct call *c, unsigned arg, uint64_t user, const uint8_t *fro
 			piece = MIN(left, ALIGN_DOWN(room - sizeof(struct block) - 64, 8));
 		}
 		call_block(c, BLOCK_OUT, arg, to, (uint32_t)piece, p);
-		/* from the entry, where the bytes are now: call_block may have moved them */
-		r |= order_give(c->t, to, c->at - ALIGN_UP(piece, 8), piece);
+		r |= order_give(c->t, to, stays_at(c, p, piece), piece);
 		p += piece;
 		to += piece;
 		left -= piece;

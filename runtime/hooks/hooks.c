@@ -601,6 +601,9 @@ struct hook_result hook_run(struct thread *t)
 	order_set_until(t);
 	if (accesses)
 		t->self->events |= 1;
+	else if (number == HOOK_NUMBER_poll)
+		t->self->events &=
+			~1ull; /* a thread's first hook opens a bracket whatever it is; nobody would close this one */
 	if (!ops)
 		return not_done;
 	if (unlikely(!t->hooked)) {

@@ -1,6 +1,6 @@
 """Servers of Debian's, to be recorded under load: how each is started, and what clients do to it.
 
-Used by tests/threads/servers.py and bench/threads.py.
+Used by tests/threads/servers.py, tests/sources and bench/threads.py.
 """
 import os
 import shutil
@@ -9,6 +9,9 @@ import socket
 import subprocess
 import threading
 import time
+
+
+from harness import Failure
 
 
 class ServerFailed(Exception):
@@ -89,10 +92,10 @@ def in_parallel(count, client):
 
 # ---- memcached: four workers, clients that write and read each other's keys ------------------------------------------
 
-def start_memcached(*options):
+def start_memcached(*options, program='memcached'):
     def start(folder, port):
         user = ['-u', 'root'] if os.geteuid() == 0 else []
-        return ['memcached', '-t', '4', '-l', '127.0.0.1', '-p', str(port), '-U', '0', *user, *options]
+        return [program, '-t', '4', '-l', '127.0.0.1', '-p', str(port), '-U', '0', *user, *options]
     return start
 
 
@@ -116,10 +119,10 @@ def load_memcached(port, requests=500):
 
 # ---- redis -----------------------------------------------------------------------------------------------------------
 
-def start_redis(io_threads):
+def start_redis(io_threads, program=None):
     def start(folder, port):
         # By its second name, which the package with the clients has, too: that one starts no service.
-        os.symlink(shutil.which('redis-check-rdb'), os.path.join(folder, 'redis-server'))
+        os.symlink(program or shutil.which('redis-check-rdb'), os.path.join(folder, 'redis-server'))
         return ['./redis-server', '--port', str(port), '--save', '', '--appendonly', 'no', '--io-threads', str(io_threads),
                 *(['--io-threads-do-reads', 'yes'] if io_threads > 1 else [])]
     return start
@@ -245,3 +248,31 @@ SERVERS = {s.name: s for s in (
     Server('python3', ['python3'], start_python(100), load_lines),
     Server('python3, switching', ['python3'], start_python(0.0002), load_lines),
 )}
+
+
+# ---- a server as a test: the trial is the harness's --------------------------------------------------------------------
+
+class Recorded:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+
+def serve(t, server, folder, prefix):
+    try:
+        return server.run(t.folder(folder), prefix, server.load, env=t.env)
+    except ServerFailed as problem:
+        raise Failure(f'{folder}: {problem}') from None
+
+
+def record(t, server, options=('--checksum',)):
+    """Run it plainly, and recorded; then the folder with its inputs is moved away."""
+    if server.missing():
+        t.skip(f'{" ".join(server.missing())}: not installed (tools/setup test)')
+    status, out, err, _ = serve(t, server, 'plain', [])
+    t.check(status == 0, f'plain run: status {status}, {err[-500:]}')
+    t.hint = f'{t.heddle} replay {t.path("trace")}'
+    recorded = Recorded(*serve(t, server, 'work', [t.heddle, 'record', '-o', t.path('trace'), *options, '--'])[:3])
+    t.check(recorded.status == 0, f'recording: status {recorded.status}, {recorded.err[-500:]}')
+    t.check(bool(out) == bool(recorded.out) and bool(err) == bool(recorded.err), 'plain and recorded did not both print something')
+    os.rename(t.path('work'), t.path('away'))
+    return recorded

@@ -4,45 +4,17 @@ Exact are those that keep to pthread's locks: redis, and python3 as long as nobo
 others read, without any lock, words that other threads write. Nothing in an unmodified binary shows the order of these
 accesses, so a replay may find another value there than the recording did. Which they are is said at each.
 """
-import os
-
-from harness import DIVERGED, Failure, shorten
-from servers import SERVERS, ServerFailed
-
-
-def serve(t, server, folder, prefix):
-    try:
-        return server.run(t.folder(folder), prefix, server.load, env=t.env)
-    except ServerFailed as problem:
-        raise Failure(f'{folder}: {problem}') from None
-
-
-class Recorded:
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
-
-
-def record(t, name):
-    server = SERVERS[name]
-    if server.missing():
-        t.skip(f'{" ".join(server.missing())}: not installed (tools/setup test)')
-    status, out, err, _ = serve(t, server, 'plain', [])
-    t.check(status == 0, f'plain run: status {status}, {err[-500:]}')
-    t.hint = f'{t.heddle} replay {t.path("trace")}'
-    recorded = Recorded(*serve(t, server, 'work', [t.heddle, 'record', '-o', t.path('trace'), '--checksum', '--'])[:3])
-    t.check(recorded.status == 0, f'recording: status {recorded.status}, {recorded.err[-500:]}')
-    t.check(bool(out) == bool(recorded.out) and bool(err) == bool(recorded.err), 'plain and recorded did not both print something')
-    os.rename(t.path('work'), t.path('away'))
-    return recorded
+from harness import DIVERGED, shorten
+from servers import SERVERS, record
 
 
 def exactly(t, name):
-    t.replays(record(t, name))
+    t.replays(record(t, SERVERS[name]))
 
 
 def measure(t, name, reason):
     """How many replays were exact; the others must have been noticed as divergences, with the likely cause. No verdict else."""
-    recorded, exact, first = record(t, name), 0, None
+    recorded, exact, first = record(t, SERVERS[name]), 0, None
     for n in range(t.count(5, 20)):
         again = t.replay(timeout=120)
         if again.status == DIVERGED and b'a data race, or a lock that is not pthread' in again.err:

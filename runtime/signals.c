@@ -30,6 +30,7 @@
  */
 #include "loader/arch/arch.h"
 #include "loader/patch.h"
+#include "runtime/races/watch.h"
 #include "runtime/runtime.h"
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -452,6 +453,8 @@ static void replay_deliver(struct thread *t, unsigned flags)
 		deadlock_leave();
 		die_by_signal(sig);
 	}
+	if (unlikely(races_watch))
+		races_handler_begins(t);
 	begin_handler(t, sig, info, action);
 }
 

@@ -269,22 +269,54 @@ static bool is_one_of(unsigned nr, const uint16_t *list)
 
 void races_call_begins(struct thread *t, unsigned nr)
 {
-	static const uint16_t giving[] = { __NR_write,	  __NR_writev,	__NR_pwrite64, __NR_pwritev, __NR_sendto,
-					   __NR_sendmsg,  __NR_kill,	__NR_tkill,    __NR_tgkill,  __NR_close,
-					   __NR_shutdown, __NR_connect, __NR_sendfile, __NR_splice,  0 };
+	static const uint16_t giving[] = {
+		__NR_write,
+		__NR_writev,
+		__NR_pwrite64,
+		__NR_pwritev,
+		__NR_sendto,
+		__NR_sendmsg,
+		__NR_splice,
+		__NR_sendfile,
+		__NR_connect,
+		__NR_shutdown,
+		__NR_close,
+		__NR_kill,
+		__NR_tkill,
+		__NR_tgkill,
+		__NR_rt_sigqueueinfo,
+		__NR_rt_tgsigqueueinfo,
+		__NR_setitimer,
+		__NR_timer_settime,
+		0,
+	};
 	if (is_one_of(nr, giving))
 		release(racer_of(t), object_of(KERNEL), &object_of(KERNEL)->released, false);
 }
 
+static void get_from_kernel(struct thread *t)
+{
+	acquire(racer_of(t), object_of(KERNEL), &object_of(KERNEL)->released);
+}
+
 void races_call_ended(struct thread *t, unsigned nr)
 {
-	static const uint16_t getting[] = { __NR_read,	 __NR_readv,	__NR_pread64,
-					    __NR_preadv, __NR_recvfrom, __NR_recvmsg,
-					    __NR_accept, __NR_accept4,	__NR_epoll_pwait,
-					    __NR_ppoll,	 __NR_pselect6, __NR_rt_sigtimedwait,
-					    __NR_wait4,	 __NR_waitid,	0 };
+	static const uint16_t getting[] = {
+		__NR_read,   __NR_readv,   __NR_pread64,     __NR_preadv, __NR_recvfrom, __NR_recvmsg,
+		__NR_accept, __NR_accept4, __NR_epoll_pwait, __NR_ppoll,  __NR_pselect6, __NR_rt_sigtimedwait,
+		__NR_wait4,  __NR_waitid,
+#ifdef __NR_poll
+		__NR_poll,   __NR_select,  __NR_epoll_wait,
+#endif
+		0,
+	};
 	if (is_one_of(nr, getting))
-		acquire(racer_of(t), object_of(KERNEL), &object_of(KERNEL)->released);
+		get_from_kernel(t);
+}
+
+void races_handler_begins(struct thread *t)
+{
+	get_from_kernel(t);
 }
 
 /* ---- atomics ----------------------------------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ void races_created(struct thread *parent, struct thread *child);
 /* Around a system call: what one thread writes another may read. */
 void races_call_begins(struct thread *t, unsigned nr);
 void races_call_ended(struct thread *t, unsigned nr);
+/* A handler, for a signal that somebody may have sent, is about to run. */
+void races_handler_begins(struct thread *t);
 /* These bytes are nobody's any more. */
 void races_forget(uint64_t addr, uint64_t n);
 #endif

@@ -1,5 +1,5 @@
-"""The racy programs of tests/bugs: none of their races may be at a site that an analysis leaves out. Those whose replay is
-only measured are left alone: what they show may be of another run than the recorded one."""
+"""The racy programs of tests/bugs, and the kernels of bench/: no race of theirs may be at a site that an analysis leaves out.
+Programs whose replay is only measured are left alone: what they show may be of another run than the recorded one."""
 import glob
 import os
 
@@ -12,12 +12,14 @@ def is_measured(source):
         return ' measured=' in file.read()
 
 
-def make(source):
+def make(source, args, long=False):
     def case(t):
-        golden.check_left_out(t, source, ['4'])
+        golden.check_left_out(t, source, args, range(t.count(1, 5)) if long else None)
     return case
 
 
+for path in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')):
+    globals()['case_kernel_' + os.path.basename(path)[:-2]] = make(path, ['2', '1'], long=True)
 for path in sorted(glob.glob(f'{ROOT}/tests/bugs/*.c') + glob.glob(f'{ROOT}/tests/bugs/*.cpp')):
     if not is_measured(path):
-        globals()['case_bugs_' + os.path.splitext(os.path.basename(path))[0]] = make(path)
+        globals()['case_bugs_' + os.path.splitext(os.path.basename(path))[0]] = make(path, ['4'])

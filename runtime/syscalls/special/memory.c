@@ -7,6 +7,7 @@
  * fills it again with what it wrote.
  */
 #include "loader/patch.h"
+#include "runtime/races/watch.h"
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
 #include <linux/fcntl.h>
@@ -140,6 +141,8 @@ void special_munmap(struct call *c)
 		return;
 	shared_file_unmapped(c->args[0], c->args[1]);
 	known_sites_unmapped(c->args[0], c->args[1]);
+	if (unlikely(races_watch))
+		races_forget(c->args[0], c->args[1]);
 }
 
 void special_mprotect(struct call *c)

@@ -212,6 +212,22 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 
 /* ---- an access that misses --------------------------------------------------------------------------------------------------- */
 
+/*
+ * A page that moves from one thread to the next after long use, as between the phases of a program, is worth its
+ * revocation each time: contests that are long past do not count. Long: 4096 events of who had or wrote it last; a
+ * revocation costs about as much as they do.
+ */
+#ifndef LONG_USE
+#define LONG_USE 16 /* regions */
+#endif
+static void forget_contests(struct page *p)
+{
+	uint64_t events = __atomic_load_n(&order_self(word_slot(p->writer))->events, __ATOMIC_RELAXED);
+
+	if (p->contests && region_begun(events) > word_region(p->writer) + LONG_USE)
+		p->contests = 0;
+}
+
 /* Edges for this thread's access, and who may access the page from now on. True: it was taken from somebody. */
 static bool get_ready(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
 {
@@ -268,6 +284,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 		bracket_open(own);
 		return LOOK_AGAIN;
 	}
+	forget_contests(p);
 	if (p->state == PAGE_OWNED && is_contested(p))
 		kind |= HOOK_WRITE; /* a fine page has no reader with a claim left */
 	bool taken = get_ready(t, p, a->addr, kind);

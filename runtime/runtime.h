@@ -258,6 +258,9 @@ long record_quick(struct thread *t, unsigned nr);
 
 /* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
 void touch_output(uint8_t *from, const uint8_t *to);
+/* How many of the n bytes there the program has: a buffer may go beyond the end of its mapping. Only ends are looked for, not
+   holes, and not whether it may write there. */
+uint64_t usable_room(uint64_t at, uint64_t n);
 /* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
 void call_run(struct call *c);
 

@@ -119,7 +119,7 @@ static inline uint8_t *give(const struct quick *q, struct block *b, uint64_t use
 static inline long with_output(struct thread *t, const struct quick *q, unsigned nr, uint64_t user)
 {
 	uint64_t room = q->size_arg == NO_ARG ? q->unit : q->unit * REGS_ARG(&t->regs, q->size_arg);
-	if (unlikely(room > MOST_OUTPUT))
+	if (unlikely(room > MOST_OUTPUT || (room && user_probe((void *)(user + room - 1), 1))))
 		return RECORD_SLOWLY;
 	struct going g = begin(t, q, room);
 	struct block *b = (struct block *)g.blocks;

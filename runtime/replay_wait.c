@@ -16,7 +16,7 @@ void wait_progress(void)
 	__atomic_fetch_add(&progress, 1, __ATOMIC_SEQ_CST);
 }
 
-static void end_if_stopped(void)
+void wait_end_if_stopped(void)
 {
 	if (control->stop)
 		SYS1(__NR_exit_group, 123);
@@ -38,7 +38,7 @@ void wait_asleep(struct thread *t)
 		if (!watches)
 			watches = !__atomic_exchange_n(&watched, 1, __ATOMIC_ACQ_REL);
 		futex_wait(&t->wake, 0, watches ? 20 : 200);
-		end_if_stopped();
+		wait_end_if_stopped();
 		if (watches)
 			ticket_pass_lost();
 	}
@@ -59,7 +59,7 @@ void wait_a_little(unsigned *round)
 	} nap = { 0, 200000 };
 	if (!wait_awake(round))
 		SYS2(__NR_nanosleep, &nap, 0);
-	end_if_stopped();
+	wait_end_if_stopped();
 }
 
 /* One thread: parked, ended, or waiting for something that has not come. */

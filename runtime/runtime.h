@@ -399,6 +399,8 @@ void ticket_start(uint64_t ticket);
 
 /* Looks, then yields: false when it is time to sleep. */
 bool wait_awake(unsigned *round);
+/* Another process of the tree has ended the replay: then this one ends, too. */
+void wait_end_if_stopped(void);
 /* Sleeps until somebody has called wait_wake(t). */
 void wait_asleep(struct thread *t);
 void wait_wake(struct thread *t);

@@ -10,9 +10,9 @@ from harness import DIVERGED, ROOT, Failure, end_session, status_text, without_o
 PARTS = os.path.join(ROOT, 'tests', 'threads', 'parts')
 
 
-def record_deadlock(t, end):
+def record_deadlock(t, end, part='deadlock'):
     """Record until both threads hold their first lock, then end(process). Returns stdout and the status."""
-    program = t.compile(os.path.join(PARTS, 'deadlock.c'), name='threads/deadlock')
+    program = t.compile(os.path.join(PARTS, part + '.c'), name='threads/' + part)
     with open(t.path('out'), 'wb') as out, open(t.path('err'), 'wb') as err:
         process = subprocess.Popen([t.heddle, 'record', '-o', t.path('trace'), '--', program], stdout=out, stderr=err,
                                    stdin=subprocess.DEVNULL, env=t.env, start_new_session=True)
@@ -67,6 +67,14 @@ def case_deadlock_killed(t):
     out, _ = record_deadlock(t, lambda process: os.killpg(process.pid, signal.SIGKILL))
     again = replay_deadlock(t, out, [0, -signal.SIGKILL])
     t.check(b'heddle:' in again.err, 'nothing is said about the end')
+
+
+def case_standstill_of_raw_futexes(t):
+    """AB/BA with hand-made locks, killed: no thread of the replay waits for anything that Heddle knows of. It must notice, say who
+    stands where, and end."""
+    out, _ = record_deadlock(t, lambda process: os.killpg(process.pid, signal.SIGKILL), part='futex_deadlock')
+    again = replay_deadlock(t, out, [0, -signal.SIGKILL])
+    t.check(again.err.count(b'in a futex call of the program') >= 2, f'it is not said who waits for what: {again}')
 
 
 def case_raw_futex_is_named(t):

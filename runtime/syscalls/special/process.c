@@ -330,6 +330,35 @@ static struct futex_site *site_of(const struct call *c, uint64_t pc, uint64_t ca
 	return s;
 }
 
+#define LOOK_MS 200
+
+/*
+ * FUTEX_WAIT and FUTEX_WAIT_BITSET without a time limit. Replay looks up now and then whether anybody still moves: if all threads
+ * wait like this one, nobody else would notice.
+ */
+static void wait_and_look(struct call *c)
+{
+	enum { RELATIVE = 0, COMMAND = 127, CLOCK_REALTIME_FLAG = 256 };
+	uint64_t limit[2];
+	__atomic_store_n(&c->t->waits_futex, true, __ATOMIC_RELAXED);
+	do {
+		if ((c->args[1] & COMMAND) == RELATIVE)
+			limit[0] = limit[1] = 0;
+		else
+			SYS2(__NR_clock_gettime, 1 /* monotonic */, limit);
+		limit[1] += LOOK_MS * 1000000ul;
+		limit[0] += limit[1] / 1000000000;
+		limit[1] %= 1000000000;
+		c->real[1] = c->args[1] & ~(uint64_t)CLOCK_REALTIME_FLAG;
+		c->real[3] = (uint64_t)limit;
+		call_kernel(c);
+		wait_end_if_stopped();
+		if (c->result == -ETIMEDOUT)
+			ticket_pass_lost();
+	} while (c->result == -ETIMEDOUT);
+	__atomic_store_n(&c->t->waits_futex, false, __ATOMIC_RELAXED);
+}
+
 void special_futex(struct call *c)
 {
 	if (one_thread && !memory_torn) {
@@ -343,11 +372,11 @@ void special_futex(struct call *c)
 	 */
 	if (!replaying)
 		__atomic_fetch_add(&site_of(c, c->t->regs.pc, caller_of(&c->t->regs))->calls, 1, __ATOMIC_RELAXED);
-	/* FUTEX_WAIT and FUTEX_WAIT_BITSET without a time limit: see wait_stuck_in_futexes() */
 	bool waits = (c->args[1] & 127) % 9 == 0 && !c->args[3];
-	__atomic_store_n(&c->t->waits_futex, waits, __ATOMIC_RELAXED);
-	call_kernel(c);
-	__atomic_store_n(&c->t->waits_futex, false, __ATOMIC_RELAXED);
+	if (replaying && waits)
+		wait_and_look(c);
+	else
+		call_kernel(c);
 	if (replaying)
 		wait_progress();
 }

@@ -16,6 +16,7 @@
  *   end        text                "exit status 3", "killed by SIGSEGV", "unknown"
  *   status     number or null      raw wait status of the first process
  *   inexact    number              signals that could not be recorded exactly
+ *   shares_memory  true            processes share memory that they write to, if they did
  *   futexes    {calls, first}      futex calls of locks that are not pthread's, if there were any
  *   images     number              process images
  *   streams    list                {"image", "slot", "raw", "events"}
@@ -311,6 +312,8 @@ int meta_finish(struct meta *meta, uint32_t status, const struct control *contro
 	json_object_set_new(o, "end", json_string(status == STATUS_UNKNOWN ? "unknown" : status_text((int)status)));
 	json_object_set_new(o, "status", status == STATUS_UNKNOWN ? json_null() : json_integer(status));
 	json_object_set_new(o, "inexact", json_integer(meta->inexact));
+	if (control && control->shares_memory)
+		json_object_set_new(o, "shares_memory", json_true());
 	if ((futexes = control ? futexes_json(meta, control) : NULL))
 		json_object_set_new(o, "futexes", futexes);
 	json_object_set_new(o, "images", json_integer(count_images(&meta->list)));

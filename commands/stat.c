@@ -194,6 +194,8 @@ static void print_head(const struct stat_info *s)
 	printf("on disk    %s\n", size_text(disk_use(s->meta.dir)));
 	if (futexes_text(&s->meta, futexes, sizeof futexes))
 		printf("futexes    %s: their order is not recorded\n", futexes);
+	if (json_object_get(s->meta.json, "shares_memory"))
+		printf("shared     processes share memory that they write to: the order of its use is not recorded\n");
 	if (s->meta.inexact)
 		printf("inexact    %u signals; see below from which event on\n", s->meta.inexact);
 }
@@ -272,6 +274,8 @@ static void print_json(struct stat_info *s)
 			      (json_int_t)s->events, "raw", (json_int_t)s->raw, "packed", (json_int_t)s->packed,
 			      "files", (json_int_t)s->files, "disk", (json_int_t)disk_use(s->meta.dir), "inexact",
 			      (json_int_t)s->meta.inexact, "processes", processes, "kinds", kinds, "calls", calls);
+	if (json_object_get(s->meta.json, "shares_memory"))
+		json_object_set_new(o, "shares_memory", json_true());
 	if (json_object_get(s->meta.json, "futexes"))
 		json_object_set(o, "futexes", json_object_get(s->meta.json, "futexes"));
 	json_dumpf(o, stdout, JSON_INDENT(1));

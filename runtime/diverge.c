@@ -99,6 +99,11 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 				   "(atomics, raw futexes), is\n"
 				   "heddle: the likely cause; an unmodified program does not show their order: "
 				   "build it with heddle-cc\n");
+	if (control->shares_memory)
+		text_add(&message,
+			 "heddle: processes of this recording share memory that they write to (mmap with MAP_SHARED): "
+			 "what one of them\n"
+			 "heddle: writes there, the others read without an event, which is the likely cause\n");
 	text_add(&message,
 		 "heddle: was the program changed, or does it read something that is not recorded?\n"
 		 "heddle: see the events before with: heddle dump --image=%u %s\n",

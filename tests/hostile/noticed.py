@@ -236,3 +236,14 @@ def case_message_names_the_source_of_a_child(t):
     text = again.err.decode(errors='replace')
     t.check(again.status == DIVERGED, f'expected exit {DIVERGED}, got {again}')
     t.check(re.search(r'(at|by) be_child \(.*child\.c:\d+\)', text), f'the message does not name be_child and child.c:\n{text}')
+
+
+def case_shared_memory_is_named(t):
+    """Memory that processes share is not ordered: the recording says so, and the divergence that comes of it does, too."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'shared_between_processes.c'), name='hostile/shared_between_processes')
+    recorded = t.record([program], options=['--verbose'])
+    t.check(recorded.status == 0 and b'share' in recorded.err, f'the recording does not say it: {recorded}')
+    told = t.run_well([t.heddle, 'stat', t.path('trace')]).out
+    t.check(b'share memory' in told, f'heddle stat does not say it: {told!r}')
+    again = t.replay()
+    t.check(again.status == DIVERGED and b'MAP_SHARED' in again.err, f'the divergence does not name it: {again}')

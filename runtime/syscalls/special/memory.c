@@ -46,6 +46,13 @@ static void code_mapped(const struct call *c, const char *key, long at)
 		known_sites_mapped(key, (uint64_t)at, a[1], a[5], a[2]);
 }
 
+/* A fork gives the child memory that both write to. */
+static void note_sharing(const struct call *c)
+{
+	if ((c->args[3] & MAP_TYPE) != MAP_PRIVATE && (c->args[2] & PROT_WRITE))
+		shares_memory = true;
+}
+
 static long map_again(struct call *c, const struct entry *e)
 {
 	const uint64_t *a = c->args;
@@ -84,8 +91,10 @@ void special_mmap(struct call *c)
 	const uint64_t *a = c->args;
 	if (replaying) {
 		call_replay(c);
-		if (!is_error(c->result))
+		if (!is_error(c->result)) {
 			require(c, map_again(c, c->entry));
+			note_sharing(c);
+		}
 		return;
 	}
 	char key[SAVED_KEY_ROOM] = "";
@@ -104,8 +113,7 @@ void special_mmap(struct call *c)
 	code_mapped(c, key, c->result);
 	if (!is_error(c->result)) {
 		shared_file_unmapped((uint64_t)c->result, a[1]);
-		if ((a[3] & MAP_TYPE) != MAP_PRIVATE && (a[2] & PROT_WRITE))
-			shares_memory = true;
+		note_sharing(c);
 		if (!(a[3] & MAP_ANONYMOUS) && (a[3] & MAP_TYPE) != MAP_PRIVATE)
 			shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
 	}

@@ -117,6 +117,8 @@ static void replay_fork(struct call *c)
 	if (!child)
 		return; /* it failed */
 	uint32_t image = (uint32_t)child->addr;
+	if (shares_memory)
+		control->shares_memory = 1; /* for who diverges */
 	thread_before_fork();
 	long pid = gate(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0);
 	thread_after_fork();

@@ -333,6 +333,22 @@ static void add_call(json_t *o, const struct entry *e)
 		json_object_set_new(o, "error", json_string(strerrorname_np((int)-e->result)));
 }
 
+/* Each entry of this piece of the order log: events since the one before, then its numbers. */
+static json_t *order_json(const struct entry *e)
+{
+	const uint8_t *at = (const uint8_t *)(trace_args(e) + 1), *end = at + e->result;
+	json_t *all = json_array();
+
+	while (at < end) {
+		uint64_t head = number_get(&at, end);
+		json_t *entry = json_pack("[I]", (json_int_t)(head >> 4));
+		for (unsigned i = 0; i < (head & 15); i++)
+			json_array_append_new(entry, json_integer((json_int_t)number_get(&at, end)));
+		json_array_append_new(all, entry);
+	}
+	return all;
+}
+
 static void print_json(const struct dump *d, const struct entry *e, uint64_t event)
 {
 	json_t *o = json_pack("{sI sI sI ss si sI si}", "image", (json_int_t)d->stream->image, "thread",
@@ -353,6 +369,8 @@ static void print_json(const struct dump *d, const struct entry *e, uint64_t eve
 	if (tickets)
 		json_object_set_new(o, "tickets", json_pack("[II]", (json_int_t)tickets[0], (json_int_t)tickets[1]));
 	json_object_set_new(o, "blocks", blocks);
+	if (e->kind == ENTRY_ORDER)
+		json_object_set_new(o, "order", order_json(e));
 	json_dumpf(o, out, JSON_COMPACT);
 	putc('\n', out);
 	json_decref(o);

@@ -49,6 +49,8 @@ struct where *where_open(const struct meta *meta, unsigned image, unsigned slot,
 void where_close(struct where *w);
 /* "function (file.c:12)" or "function+0x1c"; false, and only the number, if nothing is known of the address. */
 bool where_describe(struct where *w, uint64_t pc, char *text, size_t room);
+/* The saved file that lay there, and the address in it; false: none. */
+bool where_file(struct where *w, uint64_t addr, char *path, size_t room, uint64_t *address);
 /* The SONAME of the object that the address is in, or "". */
 const char *where_object(struct where *w, uint64_t pc);
 /* The description of each frame of a thread that has left its place, from the innermost on. */
@@ -62,6 +64,13 @@ void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);
 /* ---- found_races.c ---- */
 /* Prints what replay --races has left in its work directory; returns how many. */
 size_t found_races_print(const struct meta *meta, const char *work_dir, bool json);
+
+/* ---- violations.c: of atomicity, for `heddle stat` ---- */
+struct order_scheme;
+/* A piece of an order log; scheme may be NULL. */
+void violations_see(const struct order_scheme *scheme, unsigned image, const struct entry *e);
+void violations_print(const struct meta *meta);
+json_t *violations_json(const struct meta *meta);
 
 /* ---- futexes.c ---- */
 /* Calls of futex that the program's own locks made, as meta.json has them; NULL: none. */

@@ -329,3 +329,23 @@ char *sites_races(const char *path, size_t *size)
 	close_binary(&b);
 	return text;
 }
+
+void sites_place(const char *path, uint64_t address, char *text, size_t room)
+{
+	struct hook_site s;
+	struct binary b;
+	GElf_Shdr shdr;
+
+	open_binary(&b, path);
+	if (find_section(&b, "heddle_sites", &shdr) && address >= shdr.sh_addr && shdr.sh_size >= sizeof s &&
+	    address - shdr.sh_addr <= shdr.sh_size - sizeof s) {
+		memcpy(&s, b.data + shdr.sh_offset + (address - shdr.sh_addr), sizeof s);
+		const char *file = member_string(&b, address, offsetof(struct hook_site, file), s.file),
+			   *function = member_string(&b, address, offsetof(struct hook_site, function), s.function);
+		if (file && s.line)
+			snprintf(text, room, "%s (%s:%u:%u)", function ? function : "?", file, s.line, s.column);
+		else
+			snprintf(text, room, "%s (no line: compile with -g)", function ? function : "?");
+	}
+	close_binary(&b);
+}

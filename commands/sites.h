@@ -19,6 +19,8 @@ bool sites_read_note(const char *path, struct sites_note *note);
 void sites_level(const char *path, char *text, size_t room);
 /* "load", "store", ...: an enum hook_kind. */
 const char *sites_kind(unsigned kind);
+/* "function (file:line:column)" of the site at an address of a binary's own; what it can. */
+void sites_place(const char *path, uint64_t address, char *text, size_t room);
 /* heddle dump --sites: one line a site. */
 int sites_dump(const char *path, bool why, bool json);
 /* What --select=races has found, as JSON; NULL: it was not built so. To be freed. */

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <time.h>
 #include "meta.h"
+#include "runtime/order/order.h"
 #include "runtime/syscalls/describe.h"
 
 static const char help[] = "usage: heddle stat [--json] [TRACE]\n"
 			   "\n"
 			   "Says what was recorded, how it ended, how large the trace is, which processes are in it,\n"
-			   "and how many entries and bytes each system call took. Also checks the whole trace.\n";
+			   "and how many entries and bytes each system call took. Also checks the whole trace. With\n"
+			   "--order=tplay also which accesses came into a transaction of another thread.\n";
 
 enum { CALLS = 1024 }; /* numbers above are counted together in the last one */
 
@@ -35,6 +37,7 @@ struct stat_info {
 	struct process *processes;
 	size_t nprocesses;
 	uint64_t events, raw, packed, files, threads;
+	const struct order_scheme *scheme;
 };
 
 static const char *const kind_names[ENTRY_KINDS] = {
@@ -78,6 +81,8 @@ static void see_entry(struct stat_info *s, struct process *p, const struct entry
 		s->calls[*last_nr].bytes += e->size;
 	if (e->kind == ENTRY_START)
 		see_start(p, e);
+	if (e->kind == ENTRY_ORDER)
+		violations_see(s->scheme, p->image, e);
 	if (e->flags & SIGNAL_INEXACT && e->kind == ENTRY_SIGNAL && !p->inexact)
 		p->inexact = event + 1;
 }
@@ -278,6 +283,8 @@ static void print_json(struct stat_info *s)
 		json_object_set_new(o, "shares_memory", json_true());
 	if (json_object_get(s->meta.json, "futexes"))
 		json_object_set(o, "futexes", json_object_get(s->meta.json, "futexes"));
+	if (s->scheme && s->scheme->violation)
+		json_object_set_new(o, "violations", violations_json(&s->meta));
 	json_dumpf(o, stdout, JSON_INDENT(1));
 	putchar('\n');
 	json_decref(o);
@@ -294,6 +301,7 @@ static int run_stat(int argc, char **argv)
 		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
 	open_trace(&s.meta, argv[0]);
 	meta_need_same_machine(&s.meta);
+	s.scheme = order_find(s.meta.order);
 	count_all(&s);
 	if (json)
 		print_json(&s);
@@ -301,6 +309,7 @@ static int run_stat(int argc, char **argv)
 		print_head(&s);
 		print_processes(&s);
 		print_counts(&s);
+		violations_print(&s.meta);
 	}
 	return 0;
 }

@@ -363,6 +363,19 @@ const char *where_object(struct where *w, uint64_t pc)
 	return name ? name : "";
 }
 
+bool where_file(struct where *w, uint64_t addr, char *path, size_t room, uint64_t *address)
+{
+	Dwfl_Module *module = w && w->dwfl ? dwfl_addrmodule(w->dwfl, addr) : NULL;
+	GElf_Addr bias;
+
+	if (!module || !dwfl_module_getelf(module, &bias))
+		return false;
+	*address = addr - bias;
+	const char *key =
+		dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL); /* its name: report_modules() */
+	return key && snprintf(path, room, "%s/files/%s", w->meta->dir, key) < (int)room;
+}
+
 /* ---- the stack of a thread that stopped ---------------------------------------------------------- */
 
 #define FRAMES_SHOWN 12

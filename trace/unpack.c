@@ -327,6 +327,8 @@ const struct block *trace_next_block(const struct entry *e, const struct block *
 {
 	const char *next;
 
+	if (e->kind == ENTRY_ORDER)
+		return NULL; /* it has bytes of the order log instead */
 	if (before)
 		next = (const char *)(before + 1) + ((trace_block_data(before) + 7u) & ~7u);
 	else

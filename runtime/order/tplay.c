@@ -761,7 +761,14 @@ static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 	}
 	}
 }
-#define FOR_TOOL .print = print, .describe = describe,
+
+static bool violation(const uint64_t *numbers, unsigned n, uint64_t sites[2])
+{
+	sites[0] = n > 2 ? numbers[2] : 0;
+	sites[1] = n > 3 ? numbers[3] : 0;
+	return n && (numbers[0] & KIND) == VIOLATION;
+}
+#define FOR_TOOL .print = print, .describe = describe, .violation = violation,
 #else
 #define FOR_TOOL
 #endif

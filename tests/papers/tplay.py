@@ -1,4 +1,8 @@
-"""TPLAY's worked trace (figures 1 and 2), cycles of transactions, and what its print gets wrong."""
+"""TPLAY's worked trace (figures 1 and 2), cycles of transactions, and what its print gets wrong. Algorithms 3 and 4: threads.py."""
+import json
+import os
+
+from harness import ROOT
 
 SIGMA_1 = ['t1 w x', 't1 r x', 't1 r x', 't2 w y', 't2 r x', 't2 r x', 't3 w x', 't3 w y', 't3 r y', 't3 r x', 't2 r y', 't2 r x',
            't1 w y', 't1 r y']
@@ -75,3 +79,20 @@ def case_tplay_transactions(t):
     prints write)."""
     same(t, order(t, 'tplay', ['t1 w a', 't1 w b', 't1 r a', 't1 r b', 't1 w a', 't2 r b', 't2 r a'])[:1],
          ['dSet={⟨t1,tr1,t2,tr3⟩, ⟨t1,tr2,t2,tr3⟩}'])
+
+
+def case_tplay_violations_have_lines(t):
+    """A recording keeps the violations; `heddle stat` tells where they were, and `heddle dump` in which event."""
+    source, program, trace = os.path.join(ROOT, 'tests', 'papers', 'parts', 'violated.c'), t.path('violated'), t.path('trace')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-O1', '-g', '--select=all', '-o', program, source, '-pthread'])
+    outcome = t.record([program], trace=trace, options=['--order=tplay', '--verify', '--chaos=1'], timeout=60)
+    t.check(outcome.status == 0, f'{outcome}')
+    with open(source) as file:
+        lines = {number for number, line in enumerate(file, 1) if '// violated' in line}
+    text = t.run_well([t.heddle, 'stat', trace]).out.decode()
+    t.check('violations of atomicity' in text and f'violated.c:{min(lines)}:' in text, text)
+    for row in json.loads(t.run_well([t.heddle, 'stat', '--json', trace]).out)['violations']:
+        for place in (row['at'], row['after']):
+            t.check(any(f'violated.c:{n}:' in place for n in lines), f'{row}')
+    t.check(b'atomicity violated by transaction' in t.run_well([t.heddle, 'dump', trace]).out, 'heddle dump does not tell')
+    t.replays(outcome, trace=trace, timeout=60)

@@ -203,7 +203,7 @@ static void print_consequences(const struct entry *e)
 		}
 	if (tickets)
 		fprintf(out, "  [tickets %" PRIu64 "..%" PRIu64 "]", tickets[0], tickets[1]);
-	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SIGNAL)
+	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FAULT)
 		fputs("  [continued]", out);
 }
 

@@ -97,6 +97,13 @@ const char *meta_text(const struct meta *meta, const char *name)
 	return text ? text : "";
 }
 
+bool meta_is_hooked(const struct meta *meta)
+{
+	const char *level = meta_text(meta, "level");
+
+	return level && !strncmp(level, "race-complete", 13);
+}
+
 void meta_command(const struct meta *meta, char *text, size_t room)
 {
 	json_t *words = json_object_get(meta->json, "argv"), *word;

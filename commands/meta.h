@@ -35,6 +35,8 @@ void meta_free(struct meta *meta);
 
 /* Members as text. The first is "" where there is no such member. */
 const char *meta_text(const struct meta *meta, const char *name);
+/* Was the program built by heddle-cc? */
+bool meta_is_hooked(const struct meta *meta);
 /* The recorded command line, for people, shortened to the room. */
 void meta_command(const struct meta *meta, char *text, size_t room);
 /* Text that need not be UTF-8, to and from JSON. */

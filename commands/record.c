@@ -143,6 +143,7 @@ static void prepare(struct record *r, char **argv)
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_cache(c);
 	meta_begin(&r->meta, r->dir, r->program, argv, &r->tree);
+	c->hooked = meta_is_hooked(&r->meta);
 }
 
 /* ---- the run ------------------------------------------------------------------------------ */

@@ -202,6 +202,7 @@ static void start(struct replay *r)
 	c->checksum = r->meta.checksum;
 	c->verify = r->meta.verify;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
+	c->hooked = meta_is_hooked(&r->meta);
 	c->quiet = r->quiet || r->json;
 	c->races = r->races;
 	c->repeat = (uint32_t)r->repeat;

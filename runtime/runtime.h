@@ -102,6 +102,7 @@ struct thread {
 	struct hook_self *self; /* in the ring's header */
 	struct order_thread order;
 	struct order_cursor order_cursor;
+	uint8_t fault_info[128]; /* siginfo of the last fault of a copy to or from the program */
 	uint64_t hook_place;  /* twice the accesses, plus 1 at an access (not at a poll): where a handler may begin */
 	uint64_t event_limit; /* replay: twice the accesses that were finished in the recording */
 	uint64_t verify, verify_reads; /* hash of what was read, and how often */
@@ -239,6 +240,7 @@ struct call {
 	bool as_access;	   /* replay: what it wrote goes to the program as an access that others may see */
 	bool inputs_taken; /* real points to copies of what the program passes; `inputs` keeps it */
 	uint64_t inputs[6];
+	bool ticket_early;   /* it has its ticket, or at replay has said that it begins: call_ticket_early() */
 	bool leave_later;    /* replay: the caller waits for the tickets itself, with ticket_leave(now) */
 	uint64_t now;	     /* replay: tickets that had been taken when the call was over */
 	uint8_t kind, flags; /* for the next commit: becomes ENTRY_MORE after the first */
@@ -268,7 +270,9 @@ void call_run(struct call *c);
 void call_begin(struct call *c);
 void call_block(struct call *c, enum block_kind kind, unsigned arg, uint64_t addr, uint32_t len, const void *data);
 void call_inputs(struct call *c); /* adds what the row says the kernel reads */
-void call_end(struct call *c);	  /* result is set: commits */
+/* Before call_begin(): takes the ticket. Replay: the call begins here, for those who wait for that. */
+void call_ticket_early(struct call *c);
+void call_end(struct call *c); /* result is set: commits */
 /* Replay: takes and checks the next entry, applies its outputs, sets result. */
 void call_replay(struct call *c);
 /* Record and replay: a call that is answered here, with the same answer in both. */
@@ -305,6 +309,9 @@ bool place_first(void);
 /* Where the thread is: the next of the places. */
 struct place *place_leave(const struct thread *t);
 
+/* special/process.c: where the function returns to that the program has just called. */
+uint64_t regs_caller(const struct regs *r);
+
 /* ---- deadlock.c: what is told if the recording ended in one ----------------------- */
 void deadlock_leave(void);
 
@@ -326,6 +333,9 @@ static inline void signals_deliver(struct thread *t, bool before)
 void signals_update_held(struct thread *t);
 /* The same in a hook, before its access. */
 void signals_deliver_at_hook(struct thread *t);
+/* A hook's access has faulted, in its order. If the program handles that, the handler begins here, and the hook is called
+   again after it; else the instruction itself will fault. place: 2 * the access + 1, when the hook was called. */
+void signals_fault_at_hook(struct thread *t, uint64_t place);
 /* What the kernel may block when the program wants `mask`. */
 uint64_t signals_kernel_mask(uint64_t mask);
 _Noreturn void die_by_signal(int sig);

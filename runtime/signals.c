@@ -480,20 +480,24 @@ void signals_deliver_at_hook(struct thread *t)
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc, const struct kernel_action *a)
+/* place: in a hook, see signals_fault_at_hook(); else 0. */
+static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc, uint64_t place,
+		      const struct kernel_action *a)
 {
 	struct {
 		struct entry e;
-		uint64_t pc;
+		uint64_t args[4];
 		struct block b;
 		struct kernel_action action;
 	} *all = log_reserve(t, sizeof *all);
 	all->e = (struct entry){ .size = sizeof *all,
 				 .nr = (uint16_t)sig,
 				 .kind = ENTRY_FAULT,
-				 .flags = (uint8_t)(1 | (fatal ? SIGNAL_FATAL : 0)),
+				 .flags = (uint8_t)(4 | (fatal ? SIGNAL_FATAL : 0) | (place ? SIGNAL_AT_HOOK : 0)),
 				 .result = (int64_t)addr };
-	all->pc = pc;
+	all->args[0] = pc;
+	all->args[1] = all->args[2] = 0;
+	all->args[3] = place;
 	all->b = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
 	all->action = *a;
 	log_commit(t, sizeof *all);
@@ -501,7 +505,8 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 
 /* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which nothing
    will see, since the process ends here. */
-static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, bool hooked, struct kernel_action *a)
+static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, uint64_t place, bool hooked,
+			struct kernel_action *a)
 {
 	const struct entry *e = log_peek(t);
 	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
@@ -509,8 +514,9 @@ static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, b
 	t->regs.pc = pc;
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
-	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr ||
-	    (*(const uint64_t *)(e + 1) != pc && !(hooked && e->flags & SIGNAL_FATAL)))
+	const uint64_t *args = (const uint64_t *)(e + 1);
+	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || args[3] != place ||
+	    (args[0] != pc && !(hooked && e->flags & SIGNAL_FATAL)))
 		diverged(t, e, TEXT_OF(now));
 	bool fatal = e->flags & SIGNAL_FATAL;
 	*a = logged_action(t, e);
@@ -527,9 +533,9 @@ static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	if (fatal && !replaying)
 		shown_end();
 	if (replaying)
-		fatal = check_fault(t, sig, addr, pc, hooked, &a);
+		fatal = check_fault(t, sig, addr, pc, 0, hooked, &a);
 	else
-		log_fault(t, sig, fatal, addr, pc, &a);
+		log_fault(t, sig, fatal, addr, pc, 0, &a);
 	if (fatal && replaying)
 		thread_wait_for_others(t);
 	if (fatal) {
@@ -550,6 +556,28 @@ static void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 		signals_update_held(t);
 		*context_mask(uc) = signals_kernel_mask(t->held_count ? ~0ull : t->mask);
 	}
+}
+
+void signals_fault_at_hook(struct thread *t, uint64_t place)
+{
+	siginfo_t info;
+	memcpy(&info, t->fault_info, sizeof t->fault_info);
+	int sig = info.si_signo;
+	uint64_t addr = (uint64_t)info.si_addr, pc = regs_caller(&t->regs);
+	struct kernel_action a = signals_action(t, sig, 0);
+	if (replaying) {
+		const struct entry *e = log_peek(t);
+		if (!e || e->kind != ENTRY_FAULT || !(e->flags & SIGNAL_AT_HOOK))
+			return;
+		order_fault(t);
+		check_fault(t, sig, addr, pc, place, false, &a);
+	} else {
+		if (one_thread || a.handler <= 1 || t->mask & SIGNAL_BIT(sig))
+			return;
+		order_fault(t);
+		log_fault(t, sig, false, addr, pc, place, &a);
+	}
+	begin_handler(t, sig, &info, a);
 }
 
 /* The program reads the cycle counter, which the kernel makes a fault: one more thing to log. */
@@ -608,11 +636,13 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 			die_by_signal(sig); /* from outside: the user wants this replay to end */
 		return;
 	}
-	if (pc >= (uint64_t)user_begin && pc < (uint64_t)user_end)
-		context_set_pc(uc, (uint64_t)user_fault);
-	else if (pc >= (uint64_t)user_vectors_begin && pc < (uint64_t)user_vectors_end)
-		context_set_pc(uc, (uint64_t)user_vectors_fault);
-	else if (in_runtime(pc) && !patch_is_stub(pc))
+	bool vectors = pc >= (uint64_t)user_vectors_begin && pc < (uint64_t)user_vectors_end;
+	if ((pc >= (uint64_t)user_begin && pc < (uint64_t)user_end) || vectors) {
+		memcpy(t->fault_info, info, sizeof t->fault_info);
+		context_set_pc(uc, vectors ? (uint64_t)user_vectors_fault : (uint64_t)user_fault);
+		return;
+	}
+	if (in_runtime(pc) && !patch_is_stub(pc))
 		own_fault(sig, info, pc);
 	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&
 		 context_is_counter(uc)) /* si_code: or pc may not be readable */

@@ -45,7 +45,8 @@ def program(trial, source, select='all'):
     compiler = os.path.join(trial.settings.build, 'bin', 'heddle-c++' if source.endswith('.cpp') else 'heddle-cc')
     with _building:
         if (source, select) not in _built:
-            _built[source, select] = trial.compile(source, [f'--select={select}'], compiler=compiler)
+            name = f'cells/{os.path.basename(source)}-{select}'     # a file each
+            _built[source, select] = trial.compile(source, [f'--select={select}'], name, compiler)
     return _built[source, select]
 
 

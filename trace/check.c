@@ -57,8 +57,8 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 		return "no such signal";
 	if (!signal && e->flags & SIGNAL_FLAGS)
 		return "a signal's flags, but not a signal";
-	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SIGNAL && e->kind != ENTRY_SYSCALL &&
-	    e->kind != ENTRY_START && e->kind != ENTRY_MORE)
+	if (e->flags & ENTRY_CONTINUED && !signal && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_START &&
+	    e->kind != ENTRY_MORE)
 		return "continued, but not a system call";
 	if ((e->kind == ENTRY_MORE) != state->continued)
 		return state->continued ? "the rest of the entry before is missing" : "it continues nothing";
@@ -132,7 +132,7 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 	if (!flaw)
 		flaw = e->kind == ENTRY_ORDER ? order_flaw(e, at) : blocks_flaw(e, at);
 	state->begun = true;
-	state->continued = e->kind != ENTRY_SIGNAL && e->flags & ENTRY_CONTINUED;
+	state->continued = e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FAULT && e->flags & ENTRY_CONTINUED;
 	if (!flaw && state->shown && (e->kind == ENTRY_SYSCALL || e->kind == ENTRY_MORE))
 		flaw = note_shown(e, state);
 	if (e->kind == ENTRY_VFORK)

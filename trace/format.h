@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 5 /* raised with every change of anything in this file */
+#define TRACE_VERSION 6 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -61,7 +61,8 @@ enum entry_kind {
 			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken,
 			      twice the hooked accesses done (plus 1 at an access, SIGNAL_AT_HOOK), polls passed */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
-			      result the faulting address, one argument: the pc; BLOCK_ACTION as above */
+			      result the faulting address; arguments: the pc, 0, 0, where a hook's access faulted in
+			      its order (SIGNAL_AT_HOOK): twice the hooked accesses done, plus 1; BLOCK_ACTION as above */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
 	ENTRY_VFORK_END, /* it called exec or exit, or died; the parent goes on */
 	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */
@@ -83,7 +84,7 @@ enum entry_kind {
 #define SIGNAL_BEFORE	  0x10	      /* ENTRY_SIGNAL: before the next call, which then runs (again) */
 #define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
-#define SIGNAL_AT_HOOK	  0x80	      /* ENTRY_SIGNAL: before the hooked access that its last argument counts to */
+#define SIGNAL_AT_HOOK	  0x80 /* ENTRY_SIGNAL, ENTRY_FAULT: at the hooked access that its fourth argument counts to */
 #define ENTRY_CONTINUED	  0x80 /* ENTRY_SYSCALL, ENTRY_START, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
 
 /*
@@ -289,6 +290,7 @@ struct control {
 	uint32_t checksum;	/* 1: hash writable memory at exit */
 	uint32_t verify;	/* 1: hash every value that is read at a hook */
 	char order[32];		/* the scheme; empty: accesses are not ordered */
+	uint32_t hooked;	/* 1: the program was built by heddle-cc */
 	uint32_t quiet;		/* replay: do not show output */
 	uint32_t races;		/* replay: 1: look for races, and append a struct race for each to work_dir/races */
 	uint32_t repeat;	/* replay: how often, 0 and 1 mean once */

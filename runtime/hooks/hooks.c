@@ -15,8 +15,7 @@
 #include "runtime/races/watch.h"
 
 #define VERIFY_EVERY 256
-#define SET_BYTES    512  /* moved at a time */
-#define HELD_MAX     1024 /* granules that one thread keeps between enter and leave */
+#define SET_BYTES    512 /* moved at a time */
 
 static const struct order_ops *ops; /* of the scheme, for this mode; 0: accesses are not ordered */
 static const uint8_t claims_none[1] = { 0 }, claims_all[1] = { HOOK_READ | HOOK_WRITE };
@@ -61,11 +60,12 @@ void order_opened(struct thread *t)
 	t->verify_reads = 0;
 }
 
-/* The hook or poll at which the next entry of the stream wants to begin a handler; 0: none. */
+/* The hook or poll at which the next entry of the stream wants to begin a handler, as its entry has it; 0: none. */
 static const uint64_t *signal_at_hook(struct thread *t)
 {
 	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
-	return e && e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_AT_HOOK ? (const uint64_t *)(e + 1) : 0;
+	bool here = e && (e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT) && e->flags & SIGNAL_AT_HOOK;
+	return here ? (const uint64_t *)(e + 1) + 3 : 0;
 }
 
 /* Only this thread and its own signal handler read and write them. */
@@ -90,8 +90,8 @@ void order_set_until(struct thread *t)
 	const uint64_t *signal = replaying ? signal_at_hook(t) : 0;
 	if (signal) {
 		/* odd: at an access, else at a poll */
-		until = signal[3] & 1 ? MIN(until, signal[3] & ~1ull) : until;
-		poll_until = signal[3] & 1 ? poll_until : signal[4];
+		until = signal[0] & 1 ? MIN(until, signal[0] & ~1ull) : until;
+		poll_until = signal[0] & 1 ? poll_until : signal[1];
 	}
 	if (replaying)
 		until = MIN(until, t->event_limit & ~1ull);
@@ -100,6 +100,11 @@ void order_set_until(struct thread *t)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!replaying && __atomic_load_n(&t->held, __ATOMIC_RELAXED))
 		put_until(t, 0, 0);
+}
+
+const struct order_ops *order_ops_used(void)
+{
+	return ops;
 }
 
 /* ---- one access --------------------------------------------------------------------------------------------- */
@@ -437,108 +442,15 @@ HOOK(copy)
 
 /* ---- code that the compiler cannot see into ------------------------------------------------------------------------ */
 
-/*
- * A group: enter, perhaps for several ranges, then the code, then leave. Each granule is an event. They all count as
- * finished only at leave, since until then nobody else may go on with them.
- *
- * The ranges of a group come in any order. So that two groups do not wait for each other, only one thread at a time is in
- * one while recording; a plain access holds one granule at most, and waits for nothing. Replay follows what was possible.
- */
-struct held_range {
-	uint32_t count; /* in held */
-	uint64_t parts; /* events of the group so far */
-	struct {
-		struct access a;
-		uint64_t event;
-	} held[HELD_MAX];
-};
-static uint32_t group_lock;
-
-/* Is the granule kept already? Ranges may overlap, or lie in one granule. */
-static struct access *kept(struct held_range *h, uint64_t addr)
-{
-	for (uint32_t i = 0; i < h->count; i++)
-		if (h->held[i].a.addr / GRANULE == addr / GRANULE)
-			return &h->held[i].a;
-	return 0;
-}
-
-/* Keeps a granule until leave. All are kept for writing: one that was entered for reading may be entered again. */
-static void keep(struct thread *t, struct access *a)
-{
-	struct held_range *h = t->entered;
-	if (kept(h, a->addr))
-		return;
-	t->order.event = t->self->events / 2 + h->parts++;
-	ops->before(&t->order, a);
-	if (h->count < HELD_MAX) {
-		h->held[h->count].event = t->order.event;
-		h->held[h->count++].a = *a;
-	} else {
-		ops->after(&t->order, a, true); /* touched only: doc/nondeterminism.md */
-	}
-}
-
 /* a: bytes, b: kind */
 HOOK(enter)
 {
-	if (ops->hold && a) {
-		t->order.event = t->self->events / 2;
-		t->holds = true;
-		ops->hold(&t->order, addr, a, (uint8_t)b);
-		t->self->events |= 1;
-		return (struct hook_result){ 0, 1 };
-	}
-	if (!ops->before || !a)
-		return not_done;
-	if (!t->entered)
-		t->entered = order_memory(sizeof *t->entered);
-	if (!t->entered->parts && !replaying)
-		order_lock(&group_lock);
-	for (uint64_t at = 0; at < a;) {
-		struct access x = { .addr = addr + at,
-				    .size = part_size(addr + at, a - at),
-				    .kind = ACCESS_READS | ACCESS_WRITES,
-				    .granules = 1,
-				    .op = OP_NONE,
-				    .site = (const struct hook_site *)site };
-		keep(t, &x);
-		at += x.size;
-	}
-	return (struct hook_result){ 0, 1 };
-}
-
-bool order_in_group(const struct thread *t)
-{
-	return t->holds || (t->entered && t->entered->parts);
-}
-
-static void leave(struct thread *t)
-{
-	struct held_range *h = t->entered;
-	if (t->holds) {
-		ops->drop(&t->order, true);
-		t->holds = false;
-	}
-	if (!h || !h->parts)
-		return;
-	t->order.event = t->self->events / 2 + h->parts - 1;
-	order_begun(&t->order); /* all of them: with the first `after` others may go on */
-	for (uint32_t i = 0; i < h->count; i++) {
-		t->order.event = h->held[i].event;
-		ops->after(&t->order, &h->held[i].a, true);
-	}
-	h->count = 0;
-	/* the hook counts the last of them when it closes its bracket */
-	__atomic_store_n(&t->self->events, t->self->events + 2 * (h->parts - 1), __ATOMIC_RELEASE);
-	h->parts = 0;
-	if (!replaying)
-		order_unlock(&group_lock);
+	return (struct hook_result){ 0, group_enter(t, ops, (const struct hook_site *)site, addr, a, (uint8_t)b) };
 }
 
 HOOK(leave)
 {
-	leave(t);
+	group_leave(t, ops);
 	return (struct hook_result){ 0, 1 };
 }
 
@@ -551,7 +463,8 @@ bool order_fault(struct thread *t)
 {
 	if (!t->self)
 		return false;
-	leave(t);
+	if (order_in_group(t))
+		group_leave(t, ops);
 	if (!(t->self->events & 1))
 		return false;
 	/* The access counts as done, at record and replay alike. Where a bracket may be over many events, all that may be in
@@ -586,10 +499,22 @@ static hook_body *const bodies[] = { HOOK_OPS(HOOK_BODY) };
 #define HOOK_NUMBER(name) HOOK_NUMBER_##name,
 enum { HOOK_OPS(HOOK_NUMBER) };
 
+void order_hook_thread(struct thread *t)
+{
+	if (unlikely(!t->hooked)) {
+		t->hooked = order_watches = true;
+		signals_update_held(t); /* its ops take no short cut from here on */
+		t->front->free = 0;
+	}
+	if (unlikely(!t->order_begun))
+		order_thread_begins(t);
+}
+
 struct hook_result hook_run(struct thread *t);
 struct hook_result hook_run(struct thread *t)
 {
 	unsigned number = (unsigned)HOOK_CALL_NUMBER(&t->regs);
+	uint64_t place = t->self->events | 1;
 	bool accesses = number != HOOK_NUMBER_poll && number != HOOK_NUMBER_leave;
 	if (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t); /* it had not finished this one when the recording ended */
@@ -606,15 +531,13 @@ struct hook_result hook_run(struct thread *t)
 			~1ull; /* a thread's first hook opens a bracket whatever it is; nobody would close this one */
 	if (!ops)
 		return not_done;
-	if (unlikely(!t->hooked)) {
-		t->hooked = order_watches = true;
-		signals_update_held(t); /* its ops take no short cut from here on */
-		t->front->free = 0;
-	}
-	if (unlikely(!t->order_begun))
-		order_thread_begins(t);
-	return bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2), SYNC_CALL_ARG(&t->regs, 3),
-			      SYNC_CALL_ARG(&t->regs, 4), HOOK_CALL_ARG5(&t->regs));
+	order_hook_thread(t);
+	struct hook_result r = bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2),
+					      SYNC_CALL_ARG(&t->regs, 3), SYNC_CALL_ARG(&t->regs, 4),
+					      HOOK_CALL_ARG5(&t->regs));
+	if (unlikely(!r.done) && number != HOOK_NUMBER_enter)
+		signals_fault_at_hook(t, place);
+	return r;
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------------------- */

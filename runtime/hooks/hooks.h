@@ -45,11 +45,11 @@ void order_start(void);
 void order_opened(struct thread *t);
 /* Sets `until`: a signal has come or gone, or replay has come further in its log. */
 void order_set_until(struct thread *t);
+/* The thread makes hooked accesses from here on. */
+void order_hook_thread(struct thread *t);
 /* On the thread itself, before its first event, and after its last, or where its recording ends. */
 void order_thread_begins(struct thread *t);
 void order_thread_ends(struct thread *t);
-/* Between the hooks enter and leave. */
-bool order_in_group(const struct thread *t);
 void order_parks(struct thread *t);
 void order_own(struct thread *t); /* the scheme's memory for a thread is there */
 void order_forked(struct thread *t);
@@ -59,6 +59,24 @@ bool order_fault(struct thread *t);
 struct process;
 void order_handles_faults(struct process *p);
 
+const struct order_ops *order_ops_used(void); /* of the scheme, for this mode; 0: accesses are not ordered */
+
+/* ---- group.c: ranges that a thread keeps to itself ------------------------------------------------------------ */
+
+/* Keeps others away from a range, too, until group_leave(). The bracket is open. */
+bool group_enter(struct thread *t, const struct order_ops *ops, const struct hook_site *site, uint64_t addr, uint64_t n,
+		 uint8_t kind);
+void group_leave(struct thread *t, const struct order_ops *ops);
+/* Between the two. */
+bool order_in_group(const struct thread *t);
+/* Around a call that changes the address space there. False: no order is kept, and there is nothing to leave. */
+struct space_range {
+	uint64_t addr, n;
+};
+struct call;
+bool order_space_enter(struct call *c, const struct space_range *ranges, unsigned count);
+void order_space_leave(struct call *c);
+
 /* ---- kernel.c: what the kernel wrote is the thread's access ------------------------------------------------------ */
 
 /* Gives the program n bytes that a call has written. For a thread with hooks it happens in order_given(), which comes when
@@ -66,7 +84,6 @@ void order_handles_faults(struct process *p);
 long order_give(struct thread *t, uint64_t to, const void *from, uint64_t n);
 void order_given(struct thread *t);
 /* For a thread with hooks: reads what the kernel is going to read, as accesses; c->real then points to the copies. */
-struct call;
 void order_take_inputs(struct call *c);
 /* An access as a hook would make it. */
 bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool writes);

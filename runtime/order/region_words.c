@@ -112,10 +112,11 @@ static inline enum outcome read_quickly(struct order_thread *t, struct words *w,
 	if (readers & WORD_MANY)
 		show_region(own);
 	order_chaos(t);
-	if (!access_perform(a))
-		return FAULTS;
+	bool done = access_perform(a);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the load, then the last look: a load barrier */
-	return __atomic_load_n(&w->writer, __ATOMIC_RELAXED) == writer ? DONE : LOOK_AGAIN;
+	if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != writer)
+		return LOOK_AGAIN;
+	return done ? DONE : FAULTS;
 }
 
 /* ---- everything else: under the lock --------------------------------------------------------------------------------- */
@@ -176,13 +177,11 @@ static enum outcome one_locked(struct order_thread *t, struct page *p, struct wo
 		bracket_open(region_of(t)); /* seen by others with the word's unlocking at the latest */
 	access_begins(t);
 	order_chaos(t);
-	if (!access_perform(a)) {
-		unlock_word(w, was);
-		return FAULTS;
-	}
+	bool done = access_perform(a);
 	order_chaos(t);
+	/* also one that faulted: who brings the page back comes after */
 	unlock_word(w, note(t, w, writer, a->kind));
-	return DONE;
+	return done ? DONE : FAULTS;
 }
 
 /* Ascending, and without waiting for one while holding another. */
@@ -199,7 +198,7 @@ static enum outcome two_locked(struct order_thread *t, struct access *a)
 	access_begins(t);
 	order_chaos(t);
 	bool done = access_perform(a);
-	words_unlock(t, a->addr, end, a->kind, done);
+	words_unlock(t, a->addr, end, a->kind, true);
 	return done ? DONE : FAULTS;
 }
 

@@ -149,6 +149,22 @@ static void replay_tickets(struct call *c, const struct entry *e, uint64_t *tick
 	c->t->ticket = *now;
 }
 
+void call_ticket_early(struct call *c)
+{
+	c->ticket_early = true;
+	if (!replaying) {
+		c->entry_ticket = ticket_take();
+		return;
+	}
+	const struct entry *e = log_peek(c->t);
+	if (one_thread || !e || e->kind != ENTRY_SYSCALL)
+		return;
+	uint64_t before = c->t->ticket, ticket, now;
+	replay_tickets(c, e, &ticket, &now);
+	c->t->ticket = before;
+	ticket_enter(ticket);
+}
+
 void call_replay(struct call *c)
 {
 	const struct entry *e = log_peek(c->t);

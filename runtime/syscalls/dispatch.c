@@ -1,6 +1,7 @@
 /* From a system call of the program to its row, and back with the result. */
 #include "runtime/runtime.h"
 #include "runtime/races/watch.h"
+#include <linux/mman.h>
 
 static _Noreturn void unknown_call(struct call *c)
 {
@@ -24,14 +25,40 @@ static int find_shape(struct call *c)
 	return c->row->shape(c->args, c->io);
 }
 
-static void run_special(struct call *c)
+/* What a call does to the address space, where something may be: see order_space_enter(). */
+static unsigned changed_ranges(const struct call *c, struct space_range to[2])
 {
-	bool in_turn = c->row->flags & SYS_SPACE; /* nothing if there is one thread only */
-	if (in_turn)
-		space_enter(c->t);
+	const uint64_t *a = c->args;
+	to[0] = (struct space_range){ a[0], a[1] };
+	to[1] = (struct space_range){ a[4], a[2] };
+	switch (c->nr) {
+	case __NR_mmap: return a[0] != 0;
+	case __NR_munmap:
+	case __NR_mprotect: return 1;
+	case __NR_madvise: return a[2] == MADV_DONTNEED || a[2] == MADV_FREE || a[2] == MADV_REMOVE;
+	case __NR_mremap: return a[3] & MREMAP_FIXED ? 2 : 1;
+	default: return 0;
+	}
+}
+
+/* In a program with hooks such a call is ordered, even if its thread has made no hooked access so far. */
+static bool changes_space(unsigned nr)
+{
+	const struct sys_row *row = sys_find(nr);
+	return row && row->how == SYS_SPECIAL && row->flags & SYS_SPACE;
+}
+
+/* One after the other among threads (nothing if there is one only), and against accesses. */
+static void change_space(struct call *c)
+{
+	struct space_range ranges[2];
+	unsigned n = one_thread ? 0 : changed_ranges(c, ranges);
+	space_enter(c->t);
+	bool ordered = order_space_enter(c, ranges, n);
 	c->row->special(c);
-	if (in_turn)
-		space_leave(c->t);
+	if (ordered)
+		order_space_leave(c);
+	space_leave(c->t);
 }
 
 static void run(struct call *c)
@@ -57,7 +84,7 @@ static void run(struct call *c)
 	}
 	switch ((enum sys_how)c->row->how) {
 	case SYS_UNKNOWN: unknown_call(c);
-	case SYS_SPECIAL: run_special(c); break;
+	case SYS_SPECIAL: c->row->flags &SYS_SPACE ? change_space(c) : c->row->special(c); break;
 	case SYS_REFUSED: call_answer(c, -(long)c->row->refuse_errno); break;
 	case SYS_FROM_LOG:
 	case SYS_RUN_AGAIN: call_run(c);
@@ -73,7 +100,7 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 	for (int i = 0; i < 6; i++)
 		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
 	c.restart = false;
-	c.leave_later = false;
+	c.leave_later = c.ticket_early = false;
 	c.as_access = c.inputs_taken = false;
 	run(&c);
 	while (unlikely(c.restart)) {
@@ -91,6 +118,8 @@ void dispatch(struct thread *t)
 {
 	signals_deliver(t, true);
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
+	if (unlikely(control->hooked) && !t->hooked && !one_thread && order_ops_used() && changes_space(nr))
+		order_hook_thread(t);
 	bool seen = order_sees_ops(t) && nr != __NR_futex; /* which is not logged, and perhaps not called again */
 	if (unlikely(seen)) {
 		order_before_wait(t);

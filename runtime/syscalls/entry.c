@@ -22,7 +22,7 @@ void call_begin(struct call *c)
 	for (unsigned i = 0; i < nargs; i++)
 		at[i] = c->args[i];
 	c->at += nargs * 8;
-	if (!(c->row->flags & SYS_NO_ORDER))
+	if (!(c->row->flags & SYS_NO_ORDER) && !c->ticket_early)
 		c->entry_ticket = ticket_take();
 }
 

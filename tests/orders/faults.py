@@ -95,7 +95,7 @@ FAULTS = {
         'what the words of a page said': ([('words_collect(t, addr & ~(PAGE_BYTES - 1));', ';')], 'wide,mixed,copies,brackets'),
     },
     'region_words.c': {
-        'the last look at a word': ([('== writer ? DONE : LOOK_AGAIN', '== writer ? DONE : DONE')], ''),
+        'the last look at a word': ([('if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != writer)', 'if (0)')], ''),
         'the readers of a word': ([('if (kind & ACCESS_WRITES && readers)', 'if (kind & ACCESS_WRITES && readers && !t)')], ''),
         'the writer of a word': ([('!region_follows(region_of(t), t->slot, writer) && region_edge_name(t, writer);', 'false;')], ''),
         'the region of a reader':

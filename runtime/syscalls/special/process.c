@@ -299,7 +299,7 @@ void special_set_robust_list(struct call *c)
 	call_run(c);
 }
 
-static uint64_t caller_of(const struct regs *r)
+uint64_t regs_caller(const struct regs *r)
 {
 #ifdef __x86_64__
 	uint64_t caller = 0;
@@ -373,7 +373,7 @@ void special_futex(struct call *c)
 	 * it has to wait depends on the moment. heddle tells those of the program (see site_of).
 	 */
 	if (!replaying)
-		__atomic_fetch_add(&site_of(c, c->t->regs.pc, caller_of(&c->t->regs))->calls, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&site_of(c, c->t->regs.pc, regs_caller(&c->t->regs))->calls, 1, __ATOMIC_RELAXED);
 	bool waits = (c->args[1] & 127) % 9 == 0 && !c->args[3];
 	if (replaying && waits)
 		wait_and_look(c);

@@ -87,7 +87,7 @@ PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/st
 C_FILES    := $(shell find bench commands compiler examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
 # Schemes under stress without the rest of Heddle: tests/orders/, bench/orders.py.
 STRESS     := $(BUILD)/tests/order-stress
-STRESS_SRC := $(filter-out runtime/order/model.c,$(wildcard runtime/order/*.c)) $(wildcard commands/light_*.c) \
+STRESS_SRC := $(filter-out $(wildcard runtime/order/model*.c),$(wildcard runtime/order/*.c)) $(wildcard commands/light_*.c) \
 		$(wildcard tests/orders/parts/*.c)
 STRESS_OBJ := $(STRESS_SRC:%=$(BUILD)/obj/stress/%.o)
 STRESS_LIBS := -lzstd -latomic

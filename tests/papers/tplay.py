@@ -85,14 +85,20 @@ def case_tplay_violations_have_lines(t):
     """A recording keeps the violations; `heddle stat` tells where they were, and `heddle dump` in which event."""
     source, program, trace = os.path.join(ROOT, 'tests', 'papers', 'parts', 'violated.c'), t.path('violated'), t.path('trace')
     t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-O1', '-g', '--select=all', '-o', program, source, '-pthread'])
-    outcome = t.record([program], trace=trace, options=['--order=tplay', '--verify', '--chaos=1'], timeout=60)
-    t.check(outcome.status == 0, f'{outcome}')
+    for seed in range(1, 21):       # until the threads have met
+        t.run_well(['rm', '-rf', trace])
+        outcome = t.record([program], trace=trace, options=['--order=tplay', '--verify', f'--chaos={seed}'], timeout=60)
+        t.check(outcome.status == 0, f'{outcome}')
+        found = json.loads(t.run_well([t.heddle, 'stat', '--json', trace]).out)['violations']
+        if found:
+            break
+    t.check(found, 'twenty recordings without a violation')
     with open(source) as file:
         lines = {number for number, line in enumerate(file, 1) if '// violated' in line}
-    text = t.run_well([t.heddle, 'stat', trace]).out.decode()
-    t.check('violations of atomicity' in text and f'violated.c:{min(lines)}:' in text, text)
-    for row in json.loads(t.run_well([t.heddle, 'stat', '--json', trace]).out)['violations']:
+    for row in found:
         for place in (row['at'], row['after']):
             t.check(any(f'violated.c:{n}:' in place for n in lines), f'{row}')
+    text = t.run_well([t.heddle, 'stat', trace]).out.decode()
+    t.check(f'{sum(row["count"] for row in found)} violations of atomicity' in text and found[0]['at'] in text, text)
     t.check(b'atomicity violated by transaction' in t.run_well([t.heddle, 'dump', trace]).out, 'heddle dump does not tell')
     t.replays(outcome, trace=trace, timeout=60)

@@ -42,7 +42,7 @@ TOOL_LIBS  := -Wl,-Bstatic -ldw -lelf -lzstd -lxxhash -ljansson -llzma -lbz2 -lz
 # Loader and runtime: one image without libc, at a fixed address. It must not
 # touch vector registers, which hold the program's values.
 LOADER_SRC   := $(wildcard loader/*.c loader/arch/$(ARCH)/*.c loader/arch/$(ARCH)/*.S runtime/*.c runtime/base/*.c \
-		runtime/memory/*.c runtime/hooks/*.c runtime/order/*.c runtime/races/*.c runtime/sync/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
+		runtime/atomics/*.c runtime/memory/*.c runtime/hooks/*.c runtime/order/*.c runtime/races/*.c runtime/sync/*.c runtime/syscalls/*.c runtime/syscalls/special/*.c)
 LOADER_FLAGS := $(BASE) -DHEDDLE_RUNTIME -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
 		-fno-strict-aliasing -mgeneral-regs-only
 LOADER_LINK  := -nostdlib -static -Wl,-T,loader/loader.lds -Wl,--build-id=none -Wl,-z,noexecstack \

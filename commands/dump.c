@@ -48,6 +48,7 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_COUNTER] = "counter",
 	[ENTRY_EDGE] = "edge",	       [ENTRY_SYNC] = "sync",	    [ENTRY_LAST] = "last",
 	[ENTRY_THREAD] = "thread",     [ENTRY_ORDER] = "order",	    [ENTRY_VERIFY] = "verify",
+	[ENTRY_FUTEX] = "futex",
 };
 static const char *const block_names[BLOCK_KINDS] = {
 	[BLOCK_OUT] = "out",	     [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",	 [BLOCK_CHILD] = "child",
@@ -285,6 +286,9 @@ static void print_entry(const struct entry *e, uint64_t event)
 	case ENTRY_VERIFY:
 		fprintf(out, "values read up to access %" PRIu64 " have hash %016" PRIx64, trace_args(e)[0] / 2,
 			(uint64_t)e->result);
+		break;
+	case ENTRY_FUTEX:
+		fprintf(out, "after op %" PRIu64 ": futex wait = %" PRId64, trace_args(e)[0], e->result);
 		break;
 	case ENTRY_COUNTER: fprintf(out, "cycle counter = %" PRIu64, (uint64_t)e->result); break;
 	case ENTRY_MORE:

@@ -27,6 +27,8 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 			   "                    $HEDDLE_TRACE_DIR, $XDG_DATA_HOME/heddle or ~/.local/share/heddle\n"
 			   "      --no-patch    let every system call trap instead of patching it: slower, and\n"
 			   "                    the program's code stays as it is\n"
+			   "      --no-atomics  do not order the atomic instructions of code that heddle-cc has not\n"
+			   "                    built (aarch64): faster, but what depends on them is not replayed\n"
 			   "      --checksum    record a hash of all writable memory when a process ends, and\n"
 			   "                    compare it at replay\n"
 			   "      --chaos[=N]   disturb the order in which threads run, at random (N: the seed), so\n"
@@ -41,7 +43,7 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
-	bool no_patch, checksum, verify, verbose, quiet;
+	bool no_patch, no_atomics, checksum, verify, verbose, quiet;
 	long chaos; /* 0: no, -1: any seed, else the seed */
 	const char *output, *order;
 	struct tree tree;
@@ -137,6 +139,7 @@ static void prepare(struct record *r, char **argv)
 	reserve_space(&r->tree);
 	c = r->tree.control;
 	c->patch = !r->no_patch;
+	c->atomics = !r->no_atomics;
 	c->checksum = r->checksum;
 	c->verify = r->verify;
 	snprintf(c->order, sizeof c->order, "%s", r->order);
@@ -300,15 +303,11 @@ static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },
-		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },
-		{ "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
-		OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);

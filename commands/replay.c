@@ -199,6 +199,7 @@ static void start(struct replay *r)
 	c = r->tree.control;
 	snprintf(c->trace, sizeof c->trace, "%s", r->meta.dir);
 	c->patch = r->meta.patch;
+	c->atomics = r->meta.atomics;
 	c->checksum = r->meta.checksum;
 	c->verify = r->meta.verify;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);

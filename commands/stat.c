@@ -41,11 +41,22 @@ struct stat_info {
 };
 
 static const char *const kind_names[ENTRY_KINDS] = {
-	[ENTRY_START] = "starts",	[ENTRY_SYSCALL] = "system calls",  [ENTRY_SIGNAL] = "signals",
-	[ENTRY_FAULT] = "faults",	[ENTRY_VFORK] = "vforks",	   [ENTRY_VFORK_END] = "ends of vforks",
-	[ENTRY_CHECKSUM] = "checksums", [ENTRY_MORE] = "further pieces",   [ENTRY_COUNTER] = "cycle counter reads",
-	[ENTRY_EDGE] = "edges",		[ENTRY_SYNC] = "outcomes",	   [ENTRY_LAST] = "ends",
-	[ENTRY_THREAD] = "threads",	[ENTRY_ORDER] = "pieces of order", [ENTRY_VERIFY] = "hashes of reads",
+	[ENTRY_START] = "starts",
+	[ENTRY_SYSCALL] = "system calls",
+	[ENTRY_SIGNAL] = "signals",
+	[ENTRY_FAULT] = "faults",
+	[ENTRY_VFORK] = "vforks",
+	[ENTRY_VFORK_END] = "ends of vforks",
+	[ENTRY_CHECKSUM] = "checksums",
+	[ENTRY_MORE] = "further pieces",
+	[ENTRY_COUNTER] = "cycle counter reads",
+	[ENTRY_EDGE] = "edges",
+	[ENTRY_SYNC] = "outcomes",
+	[ENTRY_LAST] = "ends",
+	[ENTRY_THREAD] = "threads",
+	[ENTRY_ORDER] = "pieces of order",
+	[ENTRY_VERIFY] = "hashes of reads",
+	[ENTRY_FUTEX] = "answers of futexes",
 };
 
 /* ---- counting ------------------------------------------------------------------------------ */

@@ -5,6 +5,9 @@
  * site that cannot be patched keeps trapping and continues in its stub each time.
  * Sites that earlier runs have met are patched ahead (known_sites.c).
  *
+ * Atomic instructions of unmodified programs are led through stubs, too, when the process gets a second thread: see
+ * runtime/atomics/.
+ *
  * Pools of stubs lie at places that mmap_place() leaves free, found from the
  * site's address alone: so they are the same at record and replay.
  */
@@ -81,7 +84,7 @@ static uint64_t new_stub(uint64_t site)
 		if (!add_pool_near(site))
 			break;
 	}
-	cannot("no room for a stub near the system call at %x", site);
+	cannot("no room for a stub near the instruction at %x", site);
 }
 
 /* Where it is, or would be put. */
@@ -186,6 +189,18 @@ void patch_ahead(uint64_t address, uint32_t nr)
 	unsigned n = stub_patch((uint8_t *)s->stub, address, nr, bytes, &where);
 	memcpy((void *)where, bytes, n);
 	flush_code((void *)where, n);
+}
+
+void patch_atomic(uint64_t address, uint32_t instruction)
+{
+	uint64_t stub = new_stub(address);
+	uint32_t jump = stub_write_atomic((uint8_t *)stub, address, instruction);
+	write_code(address, (const uint8_t *)&jump, sizeof jump);
+}
+
+uint64_t patch_program_pc(uint64_t pc)
+{
+	return patch_is_stub(pc) ? stub_atomic_site(pc) : pc;
 }
 
 uint64_t patch_continue(uint64_t pc)

@@ -11,6 +11,10 @@ void patch_site(void *uc);
 uint64_t patch_continue(uint64_t pc);
 /* The same for a site that is known, and whose code is writable now; `nr` is a call that it made. Under the lock. */
 void patch_ahead(uint64_t address, uint32_t nr);
+/* Leads an atomic instruction through a stub of its own. Under patch_lock(), and before another thread can run it. */
+void patch_atomic(uint64_t address, uint32_t instruction);
+/* The pc of the program that `pc`, in a stub where an atomic instruction is made for real, stands for; else pc. */
+uint64_t patch_program_pc(uint64_t pc);
 /* Held over fork, so that the child finds the tables whole. */
 void patch_lock(void);
 void patch_unlock(void);

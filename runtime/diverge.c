@@ -17,6 +17,7 @@ static const char *const kind_names[] = {
 	[ENTRY_THREAD] = "begin of a thread",
 	[ENTRY_ORDER] = "order of accesses",
 	[ENTRY_VERIFY] = "hash of the values read",
+	[ENTRY_FUTEX] = "answer of a futex",
 };
 
 static void add_call(struct text *out, unsigned nr, const uint64_t *args, unsigned nargs)

@@ -15,6 +15,7 @@
 #define RUNTIME_H
 #include "loader/arch/regs.h"
 #include "runtime/base/base.h"
+#include "runtime/atomics/atomics.h"
 #include "runtime/memory/map.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sync/sync.h"
@@ -98,6 +99,9 @@ struct thread {
 	struct thread *waiters;	     /* who waits for an op of this thread */
 	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
 	uint64_t chaos;		     /* state of its random numbers */
+	struct exclusive exclusive;  /* see runtime/atomics/ */
+	uint64_t atomic_objects[8];
+	uint32_t atomic_last;
 	/* accesses: see runtime/order/ */
 	struct hook_self *self; /* in the ring's header */
 	struct order_thread order;
@@ -249,6 +253,8 @@ struct call {
 
 /* Called from entry.S: the program has made a system call; its registers are in t->regs. */
 void dispatch(struct thread *t);
+/* special/futex.c. Replay: the thread comes to another event, and did not make the waits that are next in its log. */
+void futex_pass(struct thread *t);
 
 /* ---- syscalls/quick.c: call_run() when recording, for most calls ---------------- */
 

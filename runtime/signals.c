@@ -508,6 +508,7 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, uint64_t place, bool hooked,
 			struct kernel_action *a)
 {
+	futex_pass(t);
 	const struct entry *e = log_peek(t);
 	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
 		replay_ended(t); /* killed before it was logged */
@@ -636,6 +637,8 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 			die_by_signal(sig); /* from outside: the user wants this replay to end */
 		return;
 	}
+	if (patch_program_pc(pc) != pc) /* an atomic instruction, made in its stub */
+		context_set_pc(uc, pc = patch_program_pc(pc));
 	bool vectors = pc >= (uint64_t)user_vectors_begin && pc < (uint64_t)user_vectors_end;
 	if ((pc >= (uint64_t)user_begin && pc < (uint64_t)user_end) || vectors) {
 		memcpy(t->fault_info, info, sizeof t->fault_info);

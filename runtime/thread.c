@@ -211,6 +211,7 @@ static void record_clone(struct call *c)
 	uint32_t slot = on_our_stack ? c->t->reserved - 1 : choose_slot();
 	c->t->reserved = 0;
 	bool first = one_thread;
+	atomics_begin();
 	one_thread = false;
 	if (order_syncs())
 		order_create(c->t, thread_of(slot));
@@ -239,6 +240,7 @@ static void record_clone(struct call *c)
 
 static void replay_clone(struct call *c)
 {
+	atomics_begin();
 	const struct entry *e = log_peek(c->t);
 	const struct block *child = e && e->kind == ENTRY_SYSCALL ? entry_find(e, BLOCK_CHILD, 1) : 0;
 	if (child && one_thread) {

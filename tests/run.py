@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import platform
+import platform
 import re
 import shlex
 import shutil
@@ -39,6 +40,9 @@ class Case:
 
 # ---- finding the cases ---------------------------------------------------------------------------------------------
 
+MEASURED_HERE = f'measured-{platform.machine()}'    # a key of the run: line
+
+
 def run_line(source):
     """The `run:` line of a program's first comment, as a dictionary: key=value, or a bare key."""
     with open(source, errors='replace') as file:
@@ -46,11 +50,12 @@ def run_line(source):
     found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
     known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
-             'varies', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails'}
+             'varies', 'measured-aarch64', 'measured-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails'}
     for key, _, _ in words:
         if key not in known:
             sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
-    return {key: value for key, _, value in words}
+    keys = {key: value for key, _, value in words}
+    return {**keys, 'measured': keys[MEASURED_HERE]} if MEASURED_HERE in keys else keys
 
 
 # How the programs of a folder are recorded besides the usual way: a name and options for `heddle record`.

@@ -76,6 +76,8 @@ enum entry_kind {
 	ENTRY_ORDER,  /* a piece of the thread's order log, written by the scheme in meta.json's "order": result bytes
 			      follow the argument, which is the piece's position in that log */
 	ENTRY_VERIFY, /* --verify: result is the hash of all values read at hooks; argument: twice the hooks done */
+	ENTRY_FUTEX, /* a futex wait on a word of atomic instructions answered `result`, not 0; argument: ops done before. Replay
+			passes over it if the thread does not wait there */
 	ENTRY_KINDS
 };
 
@@ -286,6 +288,7 @@ struct control {
 	uint32_t show_lock; /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
 	uint32_t patch;		/* 0: every system call traps (--no-patch) */
+	uint32_t atomics;	/* 1: atomic instructions of unmodified code are ops (not with --no-atomics) */
 	uint32_t chaos;		/* > 0: perturb scheduling; the seed */
 	uint32_t checksum;	/* 1: hash writable memory at exit */
 	uint32_t verify;	/* 1: hash every value that is read at a hook */

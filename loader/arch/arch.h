@@ -21,6 +21,7 @@ extern char user_begin[], user_end[], user_fault[];
 extern char user_vectors_begin[], user_vectors_end[], user_vectors_fault[]; /* empty on x86-64 */
 extern char image_text_end[], image_data[], image_file_end[], image_end[];  /* loader.lds */
 void syscall_entry(void);
+void atomic_entry(void); /* aarch64 only */
 void program_entry(void);
 _Noreturn void resume_program(struct thread *t);
 _Noreturn void enter_program(uint64_t pc, uint64_t sp, uint64_t arg);
@@ -63,6 +64,17 @@ uint64_t stub_tail(const uint8_t *stub, uint64_t site);
    stack, or whose stack somebody used meanwhile. */
 void stub_push_frame(const struct regs *r, uint64_t sp);
 void flush_code(void *from, size_t n);
+/*
+ * The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction itself.
+ * Returns what takes the place of the instruction.
+ */
+#define ATOMIC_SIZE 4
+uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction);
+/* By t->resume, which points into the stub: the instruction, and where it is made for real. */
+uint32_t stub_atomic_instruction(uint64_t resume);
+uint64_t stub_atomic_itself(uint64_t resume);
+/* The site of the instruction that is made for real at pc; pc if there is none. */
+uint64_t stub_atomic_site(uint64_t pc);
 
 /* ---- context.c: what our signal handlers get from the kernel ------------------------ */
 

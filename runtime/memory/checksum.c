@@ -11,42 +11,10 @@
  * such spills leave behind in dead slots differs.
  */
 #include "loader/patch.h"
+#include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
-#include <linux/fcntl.h>
 
 #define PAGE 4096
-
-struct range {
-	uint64_t from, to;
-	bool readable, writable;
-};
-
-static uint64_t parse_hex(const char **s)
-{
-	uint64_t v = 0;
-	for (;; (*s)++) {
-		char c = **s;
-		if (c >= '0' && c <= '9')
-			v = v * 16 + (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v * 16 + (uint64_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
-static bool parse_range(const char *line, struct range *r)
-{
-	r->from = parse_hex(&line);
-	if (*line++ != '-')
-		return false;
-	r->to = parse_hex(&line);
-	if (*line++ != ' ')
-		return false;
-	r->readable = line[0] == 'r';
-	r->writable = line[1] == 'w';
-	return true;
-}
 
 static bool all_zero(const uint64_t *p)
 {
@@ -77,7 +45,7 @@ static bool is_stack(uint64_t page)
 	       page + 2 * PAGE <= thread_of(slot)->tls;
 }
 
-static uint64_t hash_range(const struct range *r, uint64_t own, uint64_t hash)
+static uint64_t hash_range(const struct mapped *r, uint64_t own, uint64_t hash)
 {
 	bool stacks = !(order_watches && order_used && order_used->claims);
 	for (uint64_t p = r->from; p < r->to; p += PAGE) {
@@ -99,22 +67,13 @@ static uint64_t hash_range(const struct range *r, uint64_t own, uint64_t hash)
 
 uint64_t checksum_memory(struct thread *t)
 {
-	/* Read whole before hashing: touching pages must not change the list under our feet. */
-	static char maps[1 << 20];
-	long fd = file_open("/proc/self/maps", O_RDONLY, 0);
-	if (fd < 0)
+	const char *maps = maps_read();
+	if (!maps)
 		cannot("--checksum needs /proc, which is not mounted here");
-	size_t n = 0;
-	for (long r; n < sizeof maps - 1 && (r = SYS3(__NR_read, fd, maps + n, sizeof maps - 1 - n)) > 0;)
-		n += (size_t)r;
-	file_close(fd);
-	maps[n] = 0;
 	uint64_t hash = 0;
-	for (char *line = maps, *end; *line && (end = strchr(line, '\n')); line = end + 1) {
-		struct range r;
-		if (parse_range(line, &r) && r.readable && r.writable && !is_ours(r.from, r.to - r.from) &&
-		    !patch_is_stub(r.from))
-			hash = hash_range(&r, t->regs.sp, hash);
-	}
+	for (struct mapped m; maps_next(&maps, &m);)
+		if (m.readable && m.writable && !is_ours(m.from, m.to - m.from) && !patch_is_stub(m.from))
+			hash = hash_range(&m, t->regs.sp, hash);
+	maps_done();
 	return hash;
 }

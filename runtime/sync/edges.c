@@ -179,10 +179,12 @@ static uint64_t first_not_free(struct thread *t)
 {
 	const struct entry *e = log_peek(t);
 	uint64_t limit = order_sees_ops(t) ? 0 : t->op_limit + 1;
-	if (!e || (e->kind != ENTRY_EDGE && e->kind != ENTRY_SYNC && e->kind != ENTRY_SIGNAL))
+	if (!e || (e->kind != ENTRY_EDGE && e->kind != ENTRY_SYNC && e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FUTEX))
 		return limit;
 	if (e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_INEXACT)
 		return 0;
+	if (e->kind == ENTRY_FUTEX) /* of a wait before the next op; which may not be made */
+		return MIN(limit, *(const uint64_t *)(e + 1) + 1);
 	return MIN(limit, *(const uint64_t *)(e + 1));
 }
 
@@ -196,6 +198,7 @@ static void replay_begin(struct thread *t)
 	t->op_result = 0;
 	if (is_free(t->front))
 		return;
+	futex_pass(t);
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	if (t->front->clock >= t->op_limit) {
 		if (unlikely(order_syncs()))

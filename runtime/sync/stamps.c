@@ -11,14 +11,14 @@
 #include <linux/mman.h>
 
 #define FIRST  65536ul /* places of the first level; a power of two */
-#define LEVELS 8
+#define LEVELS 7
 #define LOOKS  64
 
 struct side_stamp {
 	const void *object;
-	uint64_t stamp;
+	struct stamps stamps;
 	uint32_t lock;
-};
+} __attribute__((aligned(64))); /* a cache line: others' objects are not disturbed */
 static struct side_stamp first[FIRST];
 static struct side_stamp *levels[LEVELS] = { first };
 
@@ -63,7 +63,7 @@ static struct side_stamp *find_place(const void *object, unsigned level)
 	return 0;
 }
 
-uint64_t *stamp_lock(const void *object)
+struct stamps *stamps_lock(const void *object)
 {
 	struct side_stamp *s = 0;
 	for (unsigned level = 0; level < LEVELS && !s; level++)
@@ -72,13 +72,23 @@ uint64_t *stamp_lock(const void *object)
 		cannot("the program uses more synchronisation objects than Heddle can order");
 	while (__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
 		SYS0(__NR_sched_yield);
-	return &s->stamp;
+	return &s->stamps;
+}
+
+void stamps_unlock(struct stamps *stamps)
+{
+	struct side_stamp *s = (struct side_stamp *)((uint8_t *)stamps - offsetof(struct side_stamp, stamps));
+	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
+}
+
+uint64_t *stamp_lock(const void *object)
+{
+	return &stamps_lock(object)->last;
 }
 
 void stamp_unlock(uint64_t *stamp)
 {
-	struct side_stamp *s = (struct side_stamp *)((uint8_t *)stamp - offsetof(struct side_stamp, stamp));
-	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
+	stamps_unlock((struct stamps *)stamp); /* its first member */
 }
 
 /* In the child of a fork: locks that other threads held are free. Their stamps are one word each, and whole. */

@@ -67,6 +67,12 @@ void sync_wake(uint32_t *word, int count);
    locked against other users until stamp_unlock(). Record only; at replay there is nothing to remember. */
 uint64_t *stamp_lock(const void *object);
 void stamp_unlock(uint64_t *stamp);
+/* The same, with more than one stamp: of the last op, and of ops since which only read (runtime/atomics/ops.c). */
+struct stamps {
+	uint64_t last, readers[4];
+};
+struct stamps *stamps_lock(const void *object);
+void stamps_unlock(struct stamps *stamps);
 
 /* ---- the table through which libheddle.so enters the runtime ---------------------------------- */
 

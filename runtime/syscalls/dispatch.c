@@ -116,8 +116,10 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 
 void dispatch(struct thread *t)
 {
-	signals_deliver(t, true);
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
+	if (replaying && nr != __NR_futex)
+		futex_pass(t);
+	signals_deliver(t, true);
 	if (unlikely(control->hooked) && !t->hooked && !one_thread && order_ops_used() && changes_space(nr))
 		order_hook_thread(t);
 	bool seen = order_sees_ops(t) && nr != __NR_futex; /* which is not logged, and perhaps not called again */

@@ -16,22 +16,24 @@
 /*
  * Finds struct thread from the thread pointer: TLS on a stack of ours tells the
  * slot by its address (MAP_STACKS_BASE, 8 MiB each; MAP_RUNTIME_STACKS, 1 MiB
- * each); others are in a small table; whoever is in neither is the first thread.
+ * each); others are in a small table; whoever is in neither is the first thread. The
+ * flags are the program's still: a branch behind an atomic instruction may look at
+ * a comparison before it.
  */
 .macro find_thread to, a, b
 	mrs \to, tpidr_el0
 	mov \a, #0x90 << 32
 	sub \a, \to, \a
 	lsr \a, \a, #23
-	cmp \a, #8192
-	b.lo 97f
+	lsr \b, \a, #13
+	cbz \b, 97f
 	adrp \a, outside_threads
 	add \a, \a, :lo12:outside_threads
 	/* pairs of (thread pointer, thread), ended by a pair whose pointer is 0: the default */
 98:	ldr \b, [\a], #16
 	cbz \b, 99f
-	cmp \b, \to
-	b.ne 98b
+	sub \b, \b, \to
+	cbnz \b, 98b
 99:	ldr \to, [\a, #-8]
 	b 96f
 97:	mov \b, #0x6001 << 32
@@ -120,8 +122,7 @@ gate_thread:
  * (32 bytes below its sp: the same bytes at record and replay). x30 points into
  * the stub; the site's address lies 16 bytes further on.
  */
-	.globl syscall_entry
-syscall_entry:
+.macro stub_entry to
 	find_thread x29, x0, x1
 	stp x2, x3, [x29, #16]
 	stp x4, x5, [x29, #32]
@@ -152,7 +153,16 @@ syscall_entry:
 	mov x0, x29
 	mov x19, x29
 	mov x29, #0
-	bl dispatch
+	bl \to
+.endm
+	.globl syscall_entry, atomic_entry
+/* An atomic instruction may change any register. */
+atomic_entry:
+	stub_entry atomic_run
+	mov x0, x19
+	b resume_program
+syscall_entry:
+	stub_entry dispatch
 	/* x20..x28 are as they were: dispatch() is an ordinary function */
 	mov x29, x19
 	ldr x19, [x29, #152]

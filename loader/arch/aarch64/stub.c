@@ -30,21 +30,32 @@ static uint32_t branch(uint64_t from, uint64_t to)
  * 12  blr x30
  * 16  ldp x29, x30, [sp], #32
  * 20  b site + 4
- * 24  entry: .quad syscall_entry
- * 32  .quad site               syscall_entry finds it at x30 + 16
+ * 24  entry: .quad syscall_entry or atomic_entry
+ * 32  .quad site               entry.S finds it at x30 + 16
+ *     an atomic instruction only:
+ * 40  ldp x29, x30, [sp], #32
+ * 44  the instruction itself
+ * 48  b site + 4
  */
-void stub_write(uint8_t *at, uint64_t site)
+enum { RETURN = 16, ITSELF = 40, INSTRUCTION = 44, POP = 0xa8c27bfd };
+
+static void write_entry(uint8_t *at, uint64_t site, void (*to)(void))
 {
 	uint32_t *code = (uint32_t *)at;
 	code[0] = 0xa9be7bfd;
 	code[1] = 0xa90107e0;
 	code[2] = 0x5800009e;
 	code[3] = 0xd63f03c0;
-	code[4] = 0xa8c27bfd;
+	code[4] = POP;
 	code[5] = branch((uint64_t)at + 20, site + 4);
-	uint64_t entry = (uint64_t)syscall_entry;
+	uint64_t entry = (uint64_t)to;
 	memcpy(at + 24, &entry, 8);
 	memcpy(at + 32, &site, 8);
+}
+
+void stub_write(uint8_t *at, uint64_t site)
+{
+	write_entry(at, site, syscall_entry);
 	flush_code(at, STUB_SIZE);
 }
 
@@ -52,6 +63,33 @@ bool stub_is_site(uint64_t address)
 {
 	uint32_t there;
 	return !user_copy(&there, (void *)address, 4) && there == SVC_0;
+}
+
+uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction)
+{
+	write_entry(at, site, atomic_entry);
+	uint32_t *code = (uint32_t *)(at + ITSELF);
+	code[0] = POP;
+	code[1] = instruction;
+	code[2] = branch((uint64_t)at + ITSELF + 8, site + 4);
+	flush_code(at, STUB_SIZE);
+	return branch(site, (uint64_t)at);
+}
+
+uint32_t stub_atomic_instruction(uint64_t resume)
+{
+	return *(const uint32_t *)(resume - RETURN + INSTRUCTION);
+}
+
+uint64_t stub_atomic_itself(uint64_t resume)
+{
+	return resume - RETURN + ITSELF;
+}
+
+uint64_t stub_atomic_site(uint64_t pc)
+{
+	const uint64_t *site = (const uint64_t *)(ALIGN_DOWN(pc, STUB_SIZE) + 32);
+	return pc % STUB_SIZE == INSTRUCTION ? *site : pc;
 }
 
 unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)

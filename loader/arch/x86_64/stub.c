@@ -388,3 +388,26 @@ void arch_thread_start(struct thread *t)
 {
 	SYS2(__NR_arch_prctl, ARCH_SET_GS, t);
 }
+
+/* Atomic instructions are not looked for: see atomic.c. */
+uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction)
+{
+	(void)at, (void)site;
+	return instruction;
+}
+
+uint32_t stub_atomic_instruction(uint64_t resume)
+{
+	(void)resume;
+	return 0;
+}
+
+uint64_t stub_atomic_itself(uint64_t resume)
+{
+	return resume;
+}
+
+uint64_t stub_atomic_site(uint64_t pc)
+{
+	return pc;
+}

@@ -86,17 +86,18 @@ static void require(struct call *c, long r)
 		cannot("%s gives %x instead of %x at replay: is there enough memory?", c->row->name, r, c->result);
 }
 
-void special_mmap(struct call *c)
+static void replay_mmap(struct call *c)
+{
+	call_replay(c);
+	if (!is_error(c->result)) {
+		require(c, map_again(c, c->entry));
+		note_sharing(c);
+	}
+}
+
+static void record_mmap(struct call *c)
 {
 	const uint64_t *a = c->args;
-	if (replaying) {
-		call_replay(c);
-		if (!is_error(c->result)) {
-			require(c, map_again(c, c->entry));
-			note_sharing(c);
-		}
-		return;
-	}
 	char key[SAVED_KEY_ROOM] = "";
 	call_begin(c);
 	bool fixed = a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
@@ -118,6 +119,16 @@ void special_mmap(struct call *c)
 			shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
 	}
 	call_end(c);
+}
+
+void special_mmap(struct call *c)
+{
+	if (replaying)
+		replay_mmap(c);
+	else
+		record_mmap(c);
+	if (!is_error(c->result) && c->args[2] & PROT_EXEC && !(c->args[3] & MAP_ANONYMOUS))
+		atomics_mapped((uint64_t)c->result, (uint64_t)c->result + c->args[1]);
 }
 
 /* Calls on a range of the program's that may simply be made again. */

@@ -1,0 +1,189 @@
+/*
+ * Finds the atomic instructions of the code that is mapped, and leads each to a stub.
+ *
+ * Looked at: shared objects and dynamic programs, between the first and the last instruction of each function that
+ * .eh_frame describes. Tables of numbers in .text may look like any instruction, but no unwinder needs to know about
+ * them. Left out: libc and the dynamic linker, whose locks are ordered by what calls them (interpose/); what heddle-cc has
+ * built, whose accesses are hooked; static programs, where libc cannot be told from the rest; and code that the program
+ * writes itself.
+ *
+ * All of an object or nothing: a load-exclusive that is led away and a store-exclusive that is not would never agree.
+ */
+#include "compiler/hooks.h"
+#include "loader/arch/arch.h"
+#include "loader/patch.h"
+#include "runtime/atomics/atomics.h"
+#include "runtime/memory/maps.h"
+#include "runtime/runtime.h"
+#include <elf.h>
+
+/* One mapped file. */
+struct object {
+	uint64_t base, inode; /* where its first byte is */
+	uint64_t bias;	      /* from its addresses to ours */
+	uint64_t frames;      /* its index of functions: struct frame_index; 0: is not looked at */
+	bool fresh;	      /* it is being mapped: what is to be written later still lies as in the file */
+};
+
+static const char *const left_out[] = {
+	"libc.so", "ld-linux", "libheddle.so", "libpthread.so", "librt.so", "libdl.so"
+};
+
+static bool is_left_out(const char *name)
+{
+	for (unsigned i = 0; i < COUNT(left_out); i++)
+		if (!strncmp(name, left_out[i], strlen(left_out[i])))
+			return true;
+	return false;
+}
+
+/* The linker has relocated the addresses in the dynamic section, or has not. */
+static uint64_t relocated(const struct object *o, uint64_t address)
+{
+	return address >= o->bias ? address : address + o->bias;
+}
+
+static bool soname(const struct object *o, uint64_t dynamic, char name[32])
+{
+	uint64_t strings = 0, offset = 0;
+	Elf64_Dyn d;
+	for (; !user_copy(&d, (void *)dynamic, sizeof d) && d.d_tag != DT_NULL; dynamic += sizeof d) {
+		if (d.d_tag == DT_STRTAB)
+			strings = relocated(o, d.d_un.d_ptr);
+		if (d.d_tag == DT_SONAME)
+			offset = d.d_un.d_val;
+	}
+	name[31] = 0;
+	return strings && offset && !user_copy(name, (void *)(strings + offset), 31);
+}
+
+static bool is_ours_by_note(uint64_t note, uint64_t size)
+{
+	Elf64_Nhdr h;
+	char name[sizeof HOOK_NOTE_NAME];
+	for (uint64_t end = note + size; note + sizeof h <= end && !user_copy(&h, (void *)note, sizeof h);) {
+		if (h.n_namesz == sizeof name && h.n_type == HOOK_NOTE_TYPE &&
+		    !user_copy(name, (void *)(note + sizeof h), sizeof name) &&
+		    !memcmp(name, HOOK_NOTE_NAME, sizeof name))
+			return true;
+		note += sizeof h + ALIGN_UP(h.n_namesz, 4) + ALIGN_UP(h.n_descsz, 4);
+	}
+	return false;
+}
+
+/* Program header number i; false: there is none. */
+static bool header(const struct object *o, unsigned i, Elf64_Phdr *p)
+{
+	Elf64_Ehdr e;
+	return !user_copy(&e, (void *)o->base, sizeof e) && !memcmp(e.e_ident, ELFMAG, SELFMAG) && i < e.e_phnum &&
+	       !user_copy(p, (void *)(o->base + e.e_phoff + i * sizeof *p), sizeof *p);
+}
+
+static void examine(struct object *o)
+{
+	Elf64_Phdr p;
+	uint64_t frames = 0;
+	bool linked = false, out = false; /* linked: by an interpreter, or under its name; not so a static program */
+	char name[32];
+	for (unsigned i = 0; header(o, i, &p); i++)
+		if (p.p_type == PT_LOAD && !p.p_offset)
+			o->bias = o->base - p.p_vaddr;
+	for (unsigned i = 0; header(o, i, &p); i++) {
+		uint64_t at = o->bias + p.p_vaddr;
+		bool named = p.p_type == PT_DYNAMIC && soname(o, o->fresh ? o->base + p.p_offset : at, name);
+		linked |= named || p.p_type == PT_INTERP;
+		out |= named && is_left_out(name);
+		out |= p.p_type == PT_NOTE && is_ours_by_note(at, p.p_memsz);
+		if (p.p_type == PT_GNU_EH_FRAME)
+			frames = at;
+	}
+	o->frames = linked && !out ? frames : 0;
+}
+
+/* ---- the functions of an object --------------------------------------------------------------------------------- */
+
+static void patch_function(uint64_t from, uint64_t to)
+{
+	for (const uint32_t *i = (const uint32_t *)from; i < (const uint32_t *)to; i++)
+		if (unlikely(atomic_is(*i)))
+			patch_atomic((uint64_t)i, *i);
+}
+
+/* .eh_frame_hdr, in the one form that linkers write: a sorted table of (function, description), as distances from here. */
+struct frame_index {
+	uint8_t version, pointer, count_form, table_form;
+	int32_t frames;
+	uint32_t count;
+	struct frame_row {
+		int32_t function, description;
+	} rows[];
+};
+/* The beginning of a description: `function` is a distance from its own place. */
+struct description {
+	uint32_t size, common;
+	int32_t function;
+	uint32_t bytes;
+};
+
+static void patch_described(uint64_t index, const struct frame_row *row, const struct mapped *code)
+{
+	uint64_t at = index + (uint64_t)(int64_t)row->description;
+	uint64_t function = index + (uint64_t)(int64_t)row->function;
+	struct description d;
+	if (user_copy(&d, (void *)at, sizeof d) || d.size == UINT32_MAX)
+		return;
+	/* in another form than distances of four bytes, the two disagree */
+	if (at + offsetof(struct description, function) + (uint64_t)(int64_t)d.function != function || function % 4)
+		return;
+	if (function >= code->from && function < code->to && d.bytes <= code->to - function)
+		patch_function(function, function + d.bytes);
+}
+
+static void patch_object(const struct object *o, const struct mapped *code)
+{
+	struct frame_index index;
+	struct frame_row row;
+	if (user_copy(&index, (void *)o->frames, sizeof index) || index.version != 1 || index.count_form != 0x03 ||
+	    index.table_form != 0x3b)
+		return;
+	uint64_t rows = o->frames + sizeof index;
+	for (uint32_t i = 0; i < index.count && !user_copy(&row, (void *)(rows + i * sizeof row), sizeof row); i++)
+		patch_described(o->frames, &row, code);
+}
+
+/* ---- what is mapped ------------------------------------------------------------------------------------------------ */
+
+static void look(uint64_t from, uint64_t to, bool fresh)
+{
+	if (!atomics_found || !control->atomics)
+		return;
+	patch_lock();
+	const char *maps = maps_read(), *text = maps;
+	struct object o = { 0 };
+	for (struct mapped m; text && maps_next(&text, &m);) {
+		if (m.inode && !m.offset && m.inode != o.inode) {
+			o = (struct object){ .base = m.from, .inode = m.inode, .fresh = fresh };
+			examine(&o);
+		}
+		bool is_code = m.executable && m.readable && !m.writable && !is_ours(m.from, m.to - m.from);
+		if (is_code && m.inode && m.inode == o.inode && o.frames && m.from < to && m.to > from)
+			patch_object(&o, &m);
+	}
+	if (maps)
+		maps_done();
+	patch_unlock();
+}
+
+void atomics_begin(void)
+{
+	static bool begun;
+	if (!begun)
+		look(0, UINT64_MAX, false);
+	begun = true;
+}
+
+void atomics_mapped(uint64_t from, uint64_t to)
+{
+	if (!one_thread)
+		look(from, to, true);
+}

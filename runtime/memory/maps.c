@@ -1,0 +1,61 @@
+/* /proc/self/maps, line by line. */
+#include "runtime/memory/maps.h"
+#include "runtime/runtime.h"
+#include <linux/fcntl.h>
+
+static uint32_t lock; /* of the text */
+
+const char *maps_read(void)
+{
+	static char text[1 << 20];
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+	long fd = file_open("/proc/self/maps", O_RDONLY, 0);
+	if (fd < 0) {
+		maps_done();
+		return 0;
+	}
+	size_t n = 0;
+	for (long r; n < sizeof text - 1 && (r = SYS3(__NR_read, fd, text + n, sizeof text - 1 - n)) > 0;)
+		n += (size_t)r;
+	file_close(fd);
+	text[n] = 0;
+	return text;
+}
+
+void maps_done(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+static uint64_t number(const char **s, unsigned base)
+{
+	uint64_t v = 0;
+	for (;; (*s)++) {
+		unsigned c = (unsigned char)**s, digit = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+		if (digit >= base)
+			return v;
+		v = v * base + digit;
+	}
+}
+
+/* from-to rwxp offset major:minor inode ... */
+bool maps_next(const char **text, struct mapped *m)
+{
+	const char *s = *text, *end = strchr(s, '\n');
+	if (!end)
+		return false;
+	*text = end + 1;
+	m->from = number(&s, 16);
+	s++;
+	m->to = number(&s, 16);
+	s++;
+	m->readable = s[0] == 'r';
+	m->writable = s[1] == 'w';
+	m->executable = s[2] == 'x';
+	s += 5;
+	m->offset = number(&s, 16);
+	s = strchr(s + 1, ' ') + 1;
+	m->inode = number(&s, 10);
+	return true;
+}

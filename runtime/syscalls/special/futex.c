@@ -1,0 +1,141 @@
+/*
+ * futex among threads: a lock that is not pthread's, of libc itself, or of the program.
+ *
+ * Its word is real memory at replay too, so the call is real in both modes, and not an event: whether it has to wait depends
+ * on the moment, and whether it is called at all does if plain instructions look at the word before.
+ *
+ * A word that the thread has accessed by atomic instructions (runtime/atomics/) is another matter. What the thread does
+ * after a wait is ordered, so at replay the wait may end at once; it must, since who wakes it may do so before it sleeps,
+ * when the word has gone and come back meanwhile. What it answered, if not 0, is in the log as ENTRY_FUTEX, which
+ * replay passes over if the thread did not come here. With a time limit the answer tells the program which of the two
+ * ended the wait: then it is an event like any other call.
+ */
+#include "runtime/runtime.h"
+#include "runtime/syscalls/special/special.h"
+
+/* The site of this call, a free one, or the last. Two threads may find two for the same place: heddle adds them up. */
+static struct futex_site *site_of(const struct call *c, uint64_t pc, uint64_t caller)
+{
+	struct futex_site *s = control->futexes;
+	for (; s < control->futexes + FUTEX_SITES - 1; s++) {
+		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_ACQUIRE); /* with the release below */
+		if (state == 2 && s->pc == pc && s->caller == caller && s->image == image_number)
+			return s;
+		if (state ||
+		    !__atomic_compare_exchange_n(&s->state, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		s->image = image_number;
+		s->slot = c->t->slot;
+		s->event = c->t->log.events;
+		s->pc = pc;
+		s->caller = caller;
+		__atomic_store_n(&s->state, 2, __ATOMIC_RELEASE);
+		return s;
+	}
+	return s;
+}
+
+static bool waits(const struct call *c)
+{
+	return (c->args[1] & 127) % 9 == 0; /* FUTEX_WAIT and FUTEX_WAIT_BITSET */
+}
+
+static void log_answer(struct thread *t, long result)
+{
+	size_t size = sizeof(struct entry) + 8;
+	struct entry *e = log_reserve(t, size);
+	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_FUTEX, .flags = 1, .result = result };
+	*(uint64_t *)(e + 1) = t->front->clock;
+	log_commit(t, size);
+}
+
+void futex_pass(struct thread *t)
+{
+	for (const struct entry *e; (e = log_peek(t)) && e->kind == ENTRY_FUTEX;)
+		log_take(t);
+}
+
+/* Does the thread do anything more in the recording? */
+static bool goes_on(struct thread *t)
+{
+	return t->front->clock < t->op_limit || log_peek(t);
+}
+
+static long logged_answer(struct thread *t)
+{
+	const struct entry *e = log_peek(t);
+	if (!e || e->kind != ENTRY_FUTEX)
+		return 0;
+	long result = e->result;
+	log_take(t);
+	return result;
+}
+
+#define LOOK_MS 200
+
+/*
+ * FUTEX_WAIT and FUTEX_WAIT_BITSET without a time limit. Replay looks up now and then whether anybody still moves: if all threads
+ * wait like this one, nobody else would notice.
+ */
+static void wait_and_look(struct call *c)
+{
+	enum { RELATIVE = 0, COMMAND = 127, CLOCK_REALTIME_FLAG = 256 };
+	uint64_t limit[2];
+	__atomic_store_n(&c->t->waits_futex, true, __ATOMIC_RELAXED);
+	do {
+		if ((c->args[1] & COMMAND) == RELATIVE)
+			limit[0] = limit[1] = 0;
+		else
+			SYS2(__NR_clock_gettime, 1 /* monotonic */, limit);
+		limit[1] += LOOK_MS * 1000000ul;
+		limit[0] += limit[1] / 1000000000;
+		limit[1] %= 1000000000;
+		c->real[1] = c->args[1] & ~(uint64_t)CLOCK_REALTIME_FLAG;
+		c->real[3] = (uint64_t)limit;
+		call_kernel(c);
+		wait_end_if_stopped();
+		if (c->result == -ETIMEDOUT)
+			ticket_pass_lost();
+	} while (c->result == -ETIMEDOUT);
+	__atomic_store_n(&c->t->waits_futex, false, __ATOMIC_RELAXED);
+}
+
+static void run_futex(struct call *c)
+{
+	if (replaying && waits(c) && !c->args[3])
+		wait_and_look(c);
+	else
+		call_kernel(c);
+	if (replaying)
+		wait_progress();
+}
+
+/* heddle tells where the program has locks of its own. */
+static void unordered(struct call *c)
+{
+	if (!replaying)
+		__atomic_fetch_add(&site_of(c, c->t->regs.pc, regs_caller(&c->t->regs))->calls, 1, __ATOMIC_RELAXED);
+	run_futex(c);
+}
+
+static void ordered(struct call *c)
+{
+	if (waits(c) && c->args[3])
+		call_run(c);
+	else if (waits(c) && replaying && goes_on(c->t))
+		c->result = logged_answer(c->t);
+	else
+		run_futex(c);
+	if (!replaying && waits(c) && !c->args[3] && c->result && !c->restart)
+		log_answer(c->t, c->result);
+}
+
+void special_futex(struct call *c)
+{
+	if (one_thread && !memory_torn)
+		call_run(c);
+	else if (atomic_knows(c->t, c->args[0]))
+		ordered(c);
+	else
+		unordered(c);
+}

@@ -5,7 +5,7 @@
  * stamps. What it follows: a read, the last write; a write, the last write and the reads since. Reads are kept one a
  * thread, in READERS places; a reader that finds none follows the one whose place it takes, and so does then every write
  * after it. Spinning readers therefore log nothing, however many they are (up to READERS), and however long they spin.
- * The op is counted before the lock is let go: whoever follows it is in a recording that has it, also after a kill.
+ * The op shows before the lock is let go: whoever follows it is in a recording that has it, also after a kill.
  *
  * Replaying: the edges of the op have been waited for; reads of one object since the same write may go in any order.
  *
@@ -14,6 +14,7 @@
 #include "loader/arch/arch.h"
 #include "runtime/atomics/atomics.h"
 #include "runtime/runtime.h"
+#include "runtime/sync/objects.h"
 
 static uint64_t object_of(uint64_t address)
 {
@@ -74,13 +75,12 @@ static enum atomic_done record(struct thread *t, uint32_t instruction, uint64_t 
 	uint64_t mine = STAMP(t->slot, op_begin(t));
 	struct stamps *s = stamps_lock((void *)object);
 	enum atomic_done done = atomic_perform(instruction, &t->regs, &t->exclusive);
-	bool ends_later = order_sees_ops(t); /* its scheme may wait */
-	if (done != ATOMIC_FAULT)
+	if (done != ATOMIC_FAULT) {
 		follow(t, s, done == ATOMIC_WROTE, mine);
-	if (done != ATOMIC_FAULT && !ends_later)
-		op_end(t);
+		op_shown(t);
+	}
 	stamps_unlock(s);
-	if (done != ATOMIC_FAULT && ends_later)
+	if (done != ATOMIC_FAULT)
 		op_end(t);
 	return done;
 }

@@ -154,7 +154,18 @@ static inline void op_shown(struct thread *t)
 }
 
 /* stamps.c: the op `op` follows the last one of an object whose stamp is in the side table. leaves: it is the next. */
-void side_follow(struct thread *t, const void *object, uint64_t op, bool leaves);
+static inline void side_follow(struct thread *t, const void *object, uint64_t op, bool leaves)
+{
+	if (replaying)
+		return;
+	uint64_t *side = stamp_lock(object);
+	op_edge(t, *side); /* before the next can follow us: it relies on what we follow */
+	if (leaves) {
+		op_shown(t);
+		*side = STAMP(front_of(t)->slot, op);
+	}
+	stamp_unlock(side);
+}
 
 /* mutex.c: waits for a word of the kind 0 free, 1 held, 2 held and somebody may sleep. Record only. Returns 0 (it is
    ours), EBUSY (`try`), ETIMEDOUT, EINVAL (the deadline is none), or SYNC_INTERRUPTED. */

@@ -99,16 +99,3 @@ void stamps_forked(void)
 			if (levels[level][i].lock)
 				levels[level][i].lock = 0;
 }
-
-void side_follow(struct thread *t, const void *object, uint64_t op, bool leaves)
-{
-	if (replaying)
-		return;
-	uint64_t *side = stamp_lock(object);
-	op_edge(t, *side); /* before the next can follow us: it relies on what we follow */
-	if (leaves) {
-		op_shown(t);
-		*side = STAMP(front_of(t)->slot, op);
-	}
-	stamp_unlock(side);
-}

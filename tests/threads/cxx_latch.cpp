@@ -32,7 +32,7 @@ static void work(unsigned me)
 	start.arrive_and_wait();
 	for (unsigned i = 0; i < PHASES; i++) {
 		cells[me] = i;
-		dawdle(2000);
+		dawdle(20000);
 		phases.arrive_and_wait();
 		for (unsigned k = 0; k < THREADS; k++)
 			CHECK(cells[k] == i);

@@ -48,22 +48,20 @@ long user_cas16(void *p, uint64_t expected[2], const uint64_t desired[2])
 }
 
 /* Each is two instructions: it, and the way back. x10 has the address, x2 to x5 the rest. */
-#define INSTRUCTIONS(X)                                                                                              \
-	X("ldarb w2, [x10]")                                                                                         \
-	X("ldarh w2, [x10]")                                                                                         \
-	X("ldar w2, [x10]")                                                                                          \
-	X("ldar x2, [x10]") X("stlrb w2, [x10]") X("stlrh w2, [x10]") X("stlr w2, [x10]") X("stlr x2, [x10]") X(     \
-		"stlr xzr, [x10]") X("ldapr x4, [x10]") X("ldaddb w2, w3, [x10]") X("ldaddalh w2, w3, [x10]")        \
-		X("ldadda w2, w3, [x10]") X("ldaddl x2, x3, [x10]") X("stadd x2, [x10]") X("ldclr x2, x3, [x10]") X( \
-			"ldclralb w2, w3, [x10]") X("ldeoral x2, x3, [x10]") X("ldeorh w2, w2, [x10]")               \
-			X("ldsetal w2, w3, [x10]") X("ldsmaxb w2, w3, [x10]") X("ldsmax x2, x3, [x10]") X(           \
-				"ldsminalh w2, w3, [x10]") X("ldsmin w2, w3, [x10]") X("ldumaxb w2, w3, [x10]")      \
-				X("ldumaxal x2, x3, [x10]") X("ldumin w2, w3, [x10]") X("lduminalh w2, w3, [x10]")   \
-					X("swpb w2, w3, [x10]") X("swpal w2, w3, [x10]") X("swp x2, x2, [x10]")      \
-						X("casb w2, w3, [x10]") X("casalh w2, w3, [x10]")                    \
-							X("casal w2, w3, [x10]") X("casl x2, x3, [x10]")             \
-								X("casp w2, w3, w4, w5, [x10]")                      \
-									X("caspal x2, x3, x4, x5, [x10]")
+/* clang-format off */
+#define INSTRUCTIONS(X) \
+	X("ldarb w2, [x10]") X("ldarh w2, [x10]") X("ldar w2, [x10]") X("ldar x2, [x10]") \
+	X("stlrb w2, [x10]") X("stlrh w2, [x10]") X("stlr w2, [x10]") X("stlr x2, [x10]") \
+	X("stlr xzr, [x10]") X("ldapr x4, [x10]") X("ldaddb w2, w3, [x10]") X("ldaddalh w2, w3, [x10]") \
+	X("ldadda w2, w3, [x10]") X("ldaddl x2, x3, [x10]") X("stadd x2, [x10]") X("ldclr x2, x3, [x10]") \
+	X("ldclralb w2, w3, [x10]") X("ldeoral x2, x3, [x10]") X("ldeorh w2, w2, [x10]") \
+	X("ldsetal w2, w3, [x10]") X("ldsmaxb w2, w3, [x10]") X("ldsmax x2, x3, [x10]") \
+	X("ldsminalh w2, w3, [x10]") X("ldsmin w2, w3, [x10]") X("ldumaxb w2, w3, [x10]") \
+	X("ldumaxal x2, x3, [x10]") X("ldumin w2, w3, [x10]") X("lduminalh w2, w3, [x10]") \
+	X("swpb w2, w3, [x10]") X("swpal w2, w3, [x10]") X("swp x2, x2, [x10]") X("casb w2, w3, [x10]") \
+	X("casalh w2, w3, [x10]") X("casal w2, w3, [x10]") X("casl x2, x3, [x10]") \
+	X("casp w2, w3, w4, w5, [x10]") X("caspal x2, x3, x4, x5, [x10]")
+/* clang-format on */
 
 __asm__(".text\n.balign 4\n.arch armv8.3-a\n.globl codes\ncodes:\n");
 #define EACH(text) "\t" text "\n\tret\n"

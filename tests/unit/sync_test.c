@@ -22,6 +22,7 @@
 #include "runtime/sync/semaphore.c"
 #undef take
 #include "runtime/sync/once.c"
+#include "runtime/sync/stamps.c"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -36,7 +37,6 @@
 /* ---- the runtime, as far as the primitives see it -------------------------------------------- */
 
 #define THREADS 9
-#define SIDE	4096
 
 static struct thread all[THREADS + 1];
 static struct front fronts[THREADS + 1];
@@ -186,28 +186,11 @@ void bug_at(const char *file, int line, const char *what)
 	abort();
 }
 
-static struct {
-	const void *object;
-	uint64_t stamp;
-	uint32_t lock;
-} side_table[SIDE];
-uint64_t *stamp_lock(const void *object)
+bool memory_torn;
+long gate(long nr, long a, long b, long c, long d, long e, long f)
 {
-	unsigned i = (unsigned)((uintptr_t)object >> 2) % SIDE;
-	for (;;) {
-		while (__atomic_exchange_n(&side_table[i].lock, 1, __ATOMIC_ACQUIRE))
-			sched_yield();
-		if (!side_table[i].object)
-			side_table[i].object = object;
-		if (side_table[i].object == object)
-			return &side_table[i].stamp;
-		__atomic_store_n(&side_table[i].lock, 0, __ATOMIC_RELEASE);
-		i = (i + 1) % SIDE;
-	}
-}
-void stamp_unlock(uint64_t *stamp)
-{
-	__atomic_store_n((uint32_t *)(stamp + 1), 0, __ATOMIC_RELEASE);
+	long r = syscall(nr, a, b, c, d, e, f);
+	return r < 0 ? -errno : r;
 }
 
 /* What the way into the runtime does: an op that was interrupted is called again. */
@@ -317,7 +300,7 @@ static void test_mutex(void)
 	};
 	for (unsigned i = 0; i < COUNT(kinds); i++) {
 		memset(&mutex, 0, sizeof mutex);
-		memset(side_table, 0, sizeof side_table);
+		memset(first, 0, sizeof first);
 		last_holder.stamp = 0;
 		mutex.kind = kinds[i];
 		run("mutex", exclude, THREADS);
@@ -839,7 +822,7 @@ static void mixture(struct thread *t)
 static void mix_run(const char *name)
 {
 	memset(&mix, 0, sizeof mix);
-	memset(side_table, 0, sizeof side_table);
+	memset(first, 0, sizeof first);
 	mix.recursive.kind = MUTEX_RECURSIVE;
 	mix.shared.kind = MUTEX_SHARED | MUTEX_ERRORCHECK;
 	mix.robust.kind = MUTEX_ROBUST | MUTEX_ERRORCHECK;

@@ -144,7 +144,7 @@ def check_analysis(trial, source):
 
 def races_of(trial, program, seed, args=()):
     """The races that one recorded run has, as the JSON of replay --races tells them."""
-    trace = trial.path(f'trace-{seed}')
+    trace = trial.path(f'trace-{os.path.basename(program)}-{seed}')
     recorded = trial.record([program, *args], trace=trace, options=['--quiet'] + ([f'--chaos={seed}'] if seed else []), timeout=LIMIT)
     trial.check(recorded.status not in (USAGE, CANNOT, DIVERGED), f'recording: {recorded}')
     trial.hint = f'{trial.heddle} replay --races {trace}'
@@ -208,16 +208,23 @@ def sites(trial, program):
 
 def check_left_out(trial, source, args=(), seeds=None):
     """No race that a run has may be at a site that an analysis leaves out."""
-    program = build(trial, source, 'all')
     others = {select: sites(trial, build(trial, source, select)) for select in selects(trial.settings.build)}
-    for seed in seeds or runs(trial):
+    compare(trial, build(trial, source, 'all'), others, seeds or runs(trial), args)
+
+
+def compare(trial, program, others, seeds, args=()):
+    """`others`: {name of a selection: its sites}. Returns how many different places raced."""
+    seen = set()
+    for seed in seeds:
         for race in races_of(trial, program, seed, args):
             for side in (race['a'], race['b']):
                 place = (side['file'], side['line'], side['column'], side['kind'])
+                seen.add(place)
                 for select, table in others.items():
                     reasons = [r for r in table.get(place) or [] if not r.startswith(PUT_LOCK)]
                     trial.check(not reasons, f'--select={select} leaves out {":".join(map(str, place))}, for: {"; ".join(reasons)}\n'
                                 f'but a run has this race there: {json.dumps(race)}')
+    return len(seen)
 
 
 def cases(source):

@@ -42,6 +42,30 @@
 96:
 .endm
 
+/* x20 to x28, which calls preserve, into struct thread; x19 goes beside whatever else the caller saves. */
+.macro save_preserved t
+	stp x20, x21, [\t, #160]
+	stp x22, x23, [\t, #176]
+	stp x24, x25, [\t, #192]
+	stp x26, x27, [\t, #208]
+	str x28, [\t, #224]
+.endm
+
+/* The rest of the way from a call of the program's to a function of ours: frame, stack pointer, `from` to begin again at,
+   flags. Then on our stack, with struct thread as the argument, and in x19. Uses \a. */
+.macro enter_runtime t, from, flags, a
+	stp x29, x30, [\t, #T_X29]
+	mov \a, sp
+	str \a, [\t, #T_SP]
+	adr \a, \from
+	stp \a, \flags, [\t, #T_PC]
+	ldr \a, [\t, #T_STACK]
+	mov sp, \a
+	mov x19, \t
+	mov x0, \t
+	mov x29, #0
+.endm
+
 	.section .text.gate, "ax"
 	.globl gate, gate_wait, gate_window, gate_svc, gate_held
 	.globl gate_sigreturn, gate_vfork, gate_thread, gate_restorer
@@ -133,11 +157,7 @@ gate_thread:
 	stp x14, x15, [x29, #112]
 	stp x16, x17, [x29, #128]
 	stp x18, x19, [x29, #144]
-	stp x20, x21, [x29, #160]
-	stp x22, x23, [x29, #176]
-	stp x24, x25, [x29, #192]
-	stp x26, x27, [x29, #208]
-	str x28, [x29, #224]
+	save_preserved x29
 	ldp x0, x1, [sp, #16]
 	stp x0, x1, [x29]
 	ldp x0, x1, [sp]
@@ -207,21 +227,8 @@ sync_call:
 	stp x2, x3, [x9, #16]
 	str x4, [x9, #32]
 	str x19, [x9, #152]
-	stp x20, x21, [x9, #160]
-	stp x22, x23, [x9, #176]
-	stp x24, x25, [x9, #192]
-	stp x26, x27, [x9, #208]
-	str x28, [x9, #224]
-	stp x29, x30, [x9, #T_X29]
-	mov x10, sp
-	str x10, [x9, #T_SP]
-	adr x10, sync_call
-	stp x10, xzr, [x9, #T_PC]
-	ldr x10, [x9, #T_STACK]
-	mov sp, x10
-	mov x19, x9
-	mov x0, x9
-	mov x29, #0
+	save_preserved x9
+	enter_runtime x9, sync_call, xzr, x10
 	bl sync_run
 	ldp x29, x30, [x19, #T_X29]
 	ldr x10, [x19, #T_SP]
@@ -262,22 +269,9 @@ hook_entry:
 	stp x14, x15, [x17, #112]
 	str x16, [x17, #128]
 	stp x18, x19, [x17, #144]
-	stp x20, x21, [x17, #160]
-	stp x22, x23, [x17, #176]
-	stp x24, x25, [x17, #192]
-	stp x26, x27, [x17, #208]
-	str x28, [x17, #224]
-	stp x29, x30, [x17, #T_X29]
-	mov x8, sp
-	str x8, [x17, #T_SP]
-	adr x8, hook_entry
+	save_preserved x17
 	mrs x9, nzcv
-	stp x8, x9, [x17, #T_PC]
-	ldr x8, [x17, #T_STACK]
-	mov sp, x8
-	mov x19, x17
-	mov x0, x17
-	mov x29, #0
+	enter_runtime x17, hook_entry, x9, x8
 	bl hook_run
 	ldr x8, [x19, #T_SP]
 	mov sp, x8

@@ -203,13 +203,10 @@ resume_program:
 	popfq
 	jmp 5b
 
-/*
- * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
- * stack of ours. An ordinary call, so only the registers that calls preserve
- * count; the arguments are kept for a call that is made again after a handler.
- */
-	.globl sync_call, sync_self
-sync_call:
+/* From a call of the program's to a function of ours: its arguments and what calls preserve into struct thread, `from` to
+   begin again at. Then on our stack, with struct thread as the argument, and in rbx; r12 is the program's stack pointer,
+   since the saved one may be changed for a handler's frame. */
+.macro enter_runtime from
 	mov %rdi, %gs:T_RDI
 	mov %rsi, %gs:T_RSI
 	mov %rdx, %gs:T_RDX
@@ -222,14 +219,24 @@ sync_call:
 	mov %r14, %gs:T_R14
 	mov %r15, %gs:T_R15
 	mov %rsp, %gs:T_SP
-	lea sync_call(%rip), %rax
+	lea \from(%rip), %rax
 	mov %rax, %gs:T_PC
 	movq $0x202, %gs:T_FLAGS
-	mov %rsp, %r12 /* sync_run() may change the saved one for a handler's frame */
+	mov %rsp, %r12
 	mov %gs:T_STACK, %rsp
 	find_thread %rbx
 	mov %rbx, %rdi
 	xor %ebp, %ebp
+.endm
+
+/*
+ * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
+ * stack of ours. An ordinary call, so only the registers that calls preserve
+ * count; the arguments are kept for a call that is made again after a handler.
+ */
+	.globl sync_call, sync_self
+sync_call:
+	enter_runtime sync_call
 	call sync_run
 	mov %r12, %rsp
 	mov T_RBP(%rbx), %rbp
@@ -254,29 +261,10 @@ hook_entry_\name:
 .endm
 	hook_entries 0, load, store, load_wide, store_wide, rmw, rmw_wide, cas, cas_wide, set, copy, enter, leave, poll
 hook_entry:
-	mov %rdi, %gs:T_RDI
-	mov %rsi, %gs:T_RSI
-	mov %rdx, %gs:T_RDX
-	mov %rcx, %gs:T_RCX
-	mov %r8, %gs:T_R8
 	mov %r9, %gs:T_R9
 	mov %r10, %gs:T_R10
 	mov %r11, %gs:T_R11
-	mov %rbx, %gs:T_RBX
-	mov %rbp, %gs:T_RBP
-	mov %r12, %gs:T_R12
-	mov %r13, %gs:T_R13
-	mov %r14, %gs:T_R14
-	mov %r15, %gs:T_R15
-	mov %rsp, %gs:T_SP
-	lea hook_entry(%rip), %rax
-	mov %rax, %gs:T_PC
-	movq $0x202, %gs:T_FLAGS
-	mov %rsp, %r12
-	mov %gs:T_STACK, %rsp
-	find_thread %rbx
-	mov %rbx, %rdi
-	xor %ebp, %ebp
+	enter_runtime hook_entry
 	call hook_run
 	mov %r12, %rsp
 	mov T_RDI(%rbx), %rdi

@@ -1,0 +1,325 @@
+/* Signals that wait for an event, and the program's handlers that begin there. signals.c has the whole story. */
+#include "runtime/signals.h"
+#include "runtime/races/watch.h"
+#include <linux/time.h>
+
+#define HOLD_MS 50
+
+static void arm_timer(struct thread *t, uint64_t us)
+{
+	struct {
+		uint64_t interval[2], value[2];
+	} when = { { 0, 0 }, { us / 1000000, us % 1000000 * 1000 } };
+	if (t->timer < 0) {
+		struct {
+			uint64_t value;
+			int32_t signo, notify, tid;
+			int32_t pad[11];
+		} event = { .signo = SIGSYS, .notify = 4 /* SIGEV_THREAD_ID */, .tid = (int32_t)SYS0(__NR_gettid) };
+		if (SYS3(__NR_timer_create, 1, &event, &t->timer) < 0) {
+			t->timer = -1;
+			return;
+		}
+	}
+	SYS4(__NR_timer_settime, t->timer, 0, &when, 0);
+}
+
+static uint64_t mask_now(const struct thread *t)
+{
+	return t->waiting ? t->wait_mask : t->mask;
+}
+
+/* The first held signal that is not blocked, or -1. */
+static int deliverable(const struct thread *t)
+{
+	for (uint32_t i = 0; i < t->held_count; i++)
+		if (!(mask_now(t) & SIGNAL_BIT(t->held_signals[i].sig)))
+			return (int)i;
+	return -1;
+}
+
+void signals_update_held(struct thread *t)
+{
+	__atomic_store_n(&t->held, t->held_count && deliverable(t) >= 0, __ATOMIC_RELAXED);
+	/* the quick paths of libheddle.so do not look for held signals */
+	t->front->quick = !replaying && !control->chaos && !t->held && !order_sees_ops(t);
+	order_set_until(t);
+}
+
+void hold(struct thread *t, int sig, const siginfo_t *info, void *uc)
+{
+	if (t->held_count == COUNT(t->held_signals))
+		BUG("too many held signals");
+	struct held_signal *h = &t->held_signals[t->held_count++];
+	h->sig = sig;
+	memcpy(h->info, info, sizeof h->info);
+	/* our handler ran, so the signal was not blocked where it came */
+	__atomic_store_n(&t->held, 1, __ATOMIC_RELAXED);
+	t->front->quick = 0;
+	order_set_until(t);
+	*context_mask(uc) = signals_kernel_mask(~0ull);
+	uint64_t pc = context_pc(uc);
+	if (pc >= (uint64_t)gate_window && pc <= (uint64_t)gate_svc)
+		context_set_pc(uc, (uint64_t)gate_held);
+	else
+		arm_timer(t, HOLD_MS * 1000);
+}
+
+static void take_held(struct thread *t, int i, struct held_signal *out)
+{
+	*out = t->held_signals[i];
+	t->held_count--;
+	for (uint32_t k = (uint32_t)i; k < t->held_count; k++)
+		t->held_signals[k] = t->held_signals[k + 1];
+	if (!t->held_count && t->timer >= 0)
+		arm_timer(t, 0);
+}
+
+/* ---- delivering ------------------------------------------------------------------------- */
+
+/* Where the handler's frame begins: the alternate stack if it wants it and is not on it yet. */
+static uint64_t frame_stack(const struct thread *t, const struct kernel_action *a, uint64_t sp)
+{
+	bool on_alt = sp > t->alt.sp && sp <= t->alt.sp + t->alt.size && !(t->alt.flags & SS_DISABLE);
+	if ((a->flags & SA_ONSTACK) && !(t->alt.flags & SS_DISABLE) && !on_alt)
+		return t->alt.sp + t->alt.size;
+#ifdef __x86_64__
+	return sp - 128; /* the red zone */
+#else
+	return sp;
+#endif
+}
+
+/* The masks of handler and program change as the kernel would change them. */
+static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
+{
+	uint64_t base = mask_now(t);
+	uint64_t saved = t->mask;
+	t->mask = base | a->mask;
+	if (!(a->flags & SA_NODEFER))
+		t->mask |= SIGNAL_BIT(sig);
+	t->mask &= ~NEVER;
+	t->waiting = false;
+	t->order_released = t->order_paused = false;
+	if (a->flags & SA_RESETHAND) {
+		struct kernel_action next = *a;
+		next.handler = 0;
+		next.flags &= ~(uint64_t)SA_SIGINFO;
+		signals_action(t, sig, &next);
+	}
+	return saved;
+}
+
+static uint64_t restorer_of(const struct kernel_action *a)
+{
+	return a->flags & SA_RESTORER ? a->restorer : MAP_SIGNAL_RETURN;
+}
+
+void begin_handler_from(void *uc, struct thread *t, int sig, const void *info, struct kernel_action *a)
+{
+	struct regs r;
+	struct handler_frame f;
+	context_regs(uc, &r);
+	uint64_t saved = enter_masks(t, sig, a);
+	if (!frame_build(&f, frame_stack(t, a, r.sp), &r, info, saved, &t->alt, uc, restorer_of(a)))
+		die_by_signal(SIGSEGV);
+	context_enter_handler(uc, &f, sig, a->handler);
+}
+
+_Noreturn void begin_handler(struct thread *t, int sig, const void *info, struct kernel_action a)
+{
+	if (order_syncs())
+		order_acquired(t); /* it follows what sent the signal */
+	uint64_t saved = enter_masks(t, sig, &a);
+	struct handler_frame f;
+	if (!frame_build(&f, frame_stack(t, &a, t->regs.sp), &t->regs, info, saved, &t->alt, 0, restorer_of(&a)))
+		die_by_signal(SIGSEGV);
+	signals_update_held(t);
+	/* A signal that comes from here on is held, and all others are blocked again until it is delivered. */
+	if (!replaying)
+		set_kernel_mask(t->mask);
+	enter_handler(a.handler, f.sp, (uint64_t)sig, f.info, f.context, f.lr, f.fp);
+}
+
+static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, const void *info,
+		       const struct kernel_action *action)
+{
+	struct {
+		struct entry e;
+		uint64_t args[5];
+		struct block b;
+		uint8_t info[128];
+		struct block b2;
+		struct kernel_action action;
+	} *all = log_reserve(t, sizeof *all);
+	all->e = (struct entry){ .size = sizeof *all,
+				 .nr = (uint16_t)sig,
+				 .kind = ENTRY_SIGNAL,
+				 .flags = (uint8_t)(flags | 5),
+				 .result = us };
+	all->args[0] = t->front->clock;
+	all->args[1] = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0;
+	/* what sent the signal, and what made its handler, had begun */
+	all->args[2] = __atomic_load_n(&tickets, __ATOMIC_ACQUIRE);
+	all->args[3] = flags & SIGNAL_AT_HOOK ? t->hook_place : t->self->events;
+	all->args[4] = t->self->polls;
+	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
+	memcpy(all->info, info, sizeof all->info);
+	all->b2 = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
+	all->action = *action;
+	t->dropped_ticket = 0;
+	log_commit(t, sizeof *all);
+}
+
+static void record_deliver(struct thread *t, unsigned flags)
+{
+	for (;;) {
+		/* keeps on_signal() out while the list is changed */
+		set_kernel_mask(~0ull);
+		int i = deliverable(t);
+		if (i < 0)
+			break;
+		struct held_signal h;
+		take_held(t, i, &h);
+		struct kernel_action a = signals_action(t, h.sig, 0);
+		if (a.handler > 1) {
+			log_signal(t, h.sig, flags, 0, h.info, &a);
+			begin_handler(t, h.sig, h.info, a);
+		}
+		/* the disposition may have changed while it was held */
+		if (a.handler == 0 && is_fatal_default(h.sig)) {
+			shown_end();
+			log_signal(t, h.sig, flags | SIGNAL_FATAL, 0, h.info, &a);
+			die_by_signal(h.sig);
+		}
+	}
+	t->waiting = false;
+	signals_update_held(t);
+	set_kernel_mask(t->mask);
+}
+
+/* Replay: what the program wanted when it was recorded. */
+struct kernel_action logged_action(struct thread *t, const struct entry *e)
+{
+	struct kernel_action a;
+	const struct block *b = entry_find(e, BLOCK_ACTION, -1);
+	if (!b || b->len != sizeof a)
+		cannot("the trace has a damaged signal entry at event %u", t->log.events);
+	memcpy(&a, block_data(b), sizeof a);
+	return a;
+}
+
+static void replay_deliver(struct thread *t, unsigned flags)
+{
+	const struct entry *e = log_peek(t);
+	bool before = flags & SIGNAL_BEFORE;
+	if (!e || e->kind != ENTRY_SIGNAL)
+		return;
+	const uint64_t *args = (const uint64_t *)(e + 1);
+	if (args[0] != t->front->clock && !(e->flags & SIGNAL_INEXACT))
+		return; /* it comes after an op that is not yet done */
+	if ((e->flags ^ flags) & SIGNAL_AT_HOOK ||
+	    (flags & SIGNAL_AT_HOOK && (args[3] != t->hook_place || args[4] != t->self->polls)))
+		return; /* at a hook further on, or after the hooks */
+	if (!(flags & SIGNAL_AT_HOOK) && !(e->flags & SIGNAL_INEXACT) && args[3] != t->self->events)
+		return; /* further on in the op or call that it interrupted: it is asked again there */
+	if (e->flags & SIGNAL_INEXACT) {
+		if (!before) {
+			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */
+			arm_timer(t, (uint64_t)MAX(e->result, 1000));
+			return;
+		}
+	} else if (before != !!(e->flags & SIGNAL_BEFORE)) {
+		return;
+	}
+	if (t->timer >= 0)
+		arm_timer(t, 0);
+	int sig = e->nr;
+	uint8_t info[128];
+	const struct block *b = entry_find(e, BLOCK_OUT, -1);
+	if (!b || b->len != sizeof info || sig < 1 || sig > SIGNALS)
+		cannot("the trace has a damaged signal entry at event %u", t->log.events);
+	memcpy(info, block_data(b), sizeof info);
+	bool fatal = e->flags & SIGNAL_FATAL;
+	struct kernel_action action = logged_action(t, e);
+	if (!one_thread) {
+		if (args[1])
+			ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
+		ticket_leave(t, args[2]);
+	}
+	log_take(t);
+	if (fatal) {
+		thread_wait_for_others(t);
+		deadlock_leave();
+		die_by_signal(sig);
+	}
+	if (unlikely(races_watch))
+		races_handler_begins(t);
+	begin_handler(t, sig, info, action);
+}
+
+void signals_deliver_now(struct thread *t, bool before)
+{
+	unsigned flags = before ? SIGNAL_BEFORE : 0;
+	if (replaying) {
+		replay_deliver(t, flags);
+		if (!before)
+			t->waiting = false;
+	} else {
+		record_deliver(t, flags);
+	}
+}
+
+void signals_deliver_at_hook(struct thread *t)
+{
+	if (replaying)
+		replay_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
+	else
+		record_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
+}
+
+void on_timer(struct thread *t, void *uc)
+{
+	uint64_t pc = context_pc(uc);
+	if (in_runtime(pc)) {
+		arm_timer(t, HOLD_MS * 1000); /* an event is under way after all */
+		return;
+	}
+	uint8_t info[128];
+	struct kernel_action a;
+	int sig;
+	bool fatal;
+	if (replaying) {
+		const struct entry *e = log_peek(t);
+		if (!e || e->kind != ENTRY_SIGNAL || !(e->flags & SIGNAL_INEXACT))
+			return;
+		sig = e->nr;
+		fatal = e->flags & SIGNAL_FATAL;
+		memcpy(info, block_data(entry_blocks(e)), sizeof info);
+		if (!one_thread)
+			ticket_leave(t, ((const uint64_t *)(e + 1))[2]);
+		a = logged_action(t, e);
+		log_take(t);
+	} else {
+		int i = deliverable(t);
+		if (i < 0)
+			return;
+		struct held_signal h;
+		take_held(t, i, &h);
+		sig = h.sig;
+		a = signals_action(t, sig, 0);
+		fatal = a.handler == 0;
+		memcpy(info, h.info, sizeof info);
+		if (a.handler == 1)
+			return;
+		if (fatal)
+			shown_end();
+		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info, &a);
+		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
+	}
+	if (fatal)
+		die_by_signal(sig);
+	begin_handler_from(uc, t, sig, info, &a);
+	signals_update_held(t);
+	*context_mask(uc) = signals_kernel_mask(t->mask);
+}

@@ -1,0 +1,133 @@
+/* Signals that an instruction raised: the program's own, a look at the cycle counter, or ours. */
+#include "runtime/signals.h"
+
+/* place: in a hook, see signals_fault_at_hook(); else 0. */
+static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc, uint64_t place,
+		      const struct kernel_action *a)
+{
+	struct {
+		struct entry e;
+		uint64_t args[4];
+		struct block b;
+		struct kernel_action action;
+	} *all = log_reserve(t, sizeof *all);
+	all->e = (struct entry){ .size = sizeof *all,
+				 .nr = (uint16_t)sig,
+				 .kind = ENTRY_FAULT,
+				 .flags = (uint8_t)(4 | (fatal ? SIGNAL_FATAL : 0) | (place ? SIGNAL_AT_HOOK : 0)),
+				 .result = (int64_t)addr };
+	all->args[0] = pc;
+	all->args[1] = all->args[2] = 0;
+	all->args[3] = place;
+	all->b = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
+	all->action = *a;
+	log_commit(t, sizeof *all);
+}
+
+/* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which nothing
+   will see, since the process ends here. */
+static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, uint64_t place, bool hooked,
+			struct kernel_action *a)
+{
+	futex_pass(t);
+	const struct entry *e = log_peek(t);
+	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
+		replay_ended(t); /* killed before it was logged */
+	t->regs.pc = pc;
+	TEXT(now, 128);
+	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
+	const uint64_t *args = (const uint64_t *)(e + 1);
+	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || args[3] != place ||
+	    (args[0] != pc && !(hooked && e->flags & SIGNAL_FATAL)))
+		diverged(t, e, TEXT_OF(now));
+	bool fatal = e->flags & SIGNAL_FATAL;
+	*a = logged_action(t, e);
+	log_take(t);
+	return fatal;
+}
+
+void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
+{
+	struct kernel_action a = signals_action(t, sig, 0);
+	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
+	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
+	bool hooked = order_fault(t);
+	if (fatal && !replaying)
+		shown_end();
+	if (replaying)
+		fatal = check_fault(t, sig, addr, pc, 0, hooked, &a);
+	else
+		log_fault(t, sig, fatal, addr, pc, 0, &a);
+	if (fatal && replaying)
+		thread_wait_for_others(t);
+	if (fatal) {
+		/* the instruction runs again and the kernel ends the process, with the right core file */
+		struct kernel_action plain = { .handler = 0 };
+		set_kernel_action(sig, &plain);
+		log_done(t);
+		return;
+	}
+	begin_handler_from(uc, t, sig, info, &a);
+	if (!replaying) {
+		signals_update_held(t);
+		*context_mask(uc) = signals_kernel_mask(t->held_count ? ~0ull : t->mask);
+	}
+}
+
+void signals_fault_at_hook(struct thread *t, uint64_t place)
+{
+	siginfo_t info;
+	memcpy(&info, t->fault_info, sizeof t->fault_info);
+	int sig = info.si_signo;
+	uint64_t addr = (uint64_t)info.si_addr, pc = regs_caller(&t->regs);
+	struct kernel_action a = signals_action(t, sig, 0);
+	if (replaying) {
+		const struct entry *e = log_peek(t);
+		if (!e || e->kind != ENTRY_FAULT || !(e->flags & SIGNAL_AT_HOOK))
+			return;
+		order_fault(t);
+		check_fault(t, sig, addr, pc, place, false, &a);
+	} else {
+		if (one_thread || a.handler <= 1 || t->mask & SIGNAL_BIT(sig))
+			return;
+		order_fault(t);
+		log_fault(t, sig, false, addr, pc, place, &a);
+	}
+	begin_handler(t, sig, &info, a);
+}
+
+void give_counter(struct thread *t, void *uc)
+{
+	uint64_t value, pc = context_pc(uc);
+	if (replaying) {
+		const struct entry *e = log_peek(t);
+		if (!e)
+			replay_ended(t);
+		t->regs.pc = pc;
+		if (e->kind != ENTRY_COUNTER || *(const uint64_t *)(e + 1) != pc)
+			diverged(t, e, "the program reads the cycle counter");
+		value = (uint64_t)e->result;
+		log_take(t);
+	} else {
+		value = read_counter(uc);
+		size_t size = sizeof(struct entry) + 8;
+		struct entry *e = log_reserve(t, size);
+		*e = (struct entry){
+			.size = (uint32_t)size, .kind = ENTRY_COUNTER, .flags = 1, .result = (int64_t)value
+		};
+		memcpy(e + 1, &pc, 8);
+		log_commit(t, size);
+	}
+	context_give_counter(uc, value);
+}
+
+void own_fault(int sig, siginfo_t *info, uint64_t pc)
+{
+	uint64_t addr = (uint64_t)info->si_addr;
+	if (sig == SIGBUS && addr >= MAP_STREAMS_BASE && addr < MAP_STREAMS_END)
+		cannot("the trace's disk is full: recording stops here, up to event %u of this thread\n"
+		       "heddle: what was recorded can be replayed. Record with -o DIR on a larger disk",
+		       thread_here()->log.events);
+	cannot("BUG: signal %d inside Heddle at pc %x, address %x\nheddle: please report this with the trace directory",
+	       (long)sig, pc, addr);
+}

@@ -115,11 +115,19 @@ static inline uint8_t *give(const struct quick *q, struct block *b, uint64_t use
 	return end;
 }
 
+/* A buffer of several pages whose end is not there gets what fits: the slow way sees to that. Within one page all fits, or
+   nothing, which the copy will tell; a look at each of these would cost 6 ns. */
+static inline bool ends_beyond(uint64_t user, uint64_t room)
+{
+	uint64_t last = user + room - 1;
+	return room && (user ^ last) >> 12 && user_probe((void *)last, 1);
+}
+
 /* The kernel writes behind the room for the block's header, where the bytes belong anyway. */
 static inline long with_output(struct thread *t, const struct quick *q, unsigned nr, uint64_t user)
 {
 	uint64_t room = q->size_arg == NO_ARG ? q->unit : q->unit * REGS_ARG(&t->regs, q->size_arg);
-	if (unlikely(room > MOST_OUTPUT || (room && user_probe((void *)(user + room - 1), 1))))
+	if (unlikely(room > MOST_OUTPUT || ends_beyond(user, room)))
 		return RECORD_SLOWLY;
 	struct going g = begin(t, q, room);
 	struct block *b = (struct block *)g.blocks;
@@ -134,6 +142,8 @@ static inline long with_output(struct thread *t, const struct quick *q, unsigned
 	uint64_t n = result < 0 ? 0 : q->size_arg == NO_ARG ? room : MIN((uint64_t)result * q->unit, room);
 	if (likely(n))
 		end = give(q, b, user, n, &result);
+	if (unlikely(n && result == -EFAULT && nr == __NR_read)) /* nothing was read; a pipe has lost it */
+		SYS3(__NR_lseek, g.args[0], -(long)n, 1 /* SEEK_CUR */);
 	finish(t, q, &g, nr, result, end);
 	return result;
 }

@@ -14,12 +14,6 @@ static bool is_of_libc(const char *object)
 	return !strncmp(object, "libc.so.", 8) || !strncmp(object, "ld-linux", 8) || !strcmp(object, "libheddle.so");
 }
 
-/* "syscall+0x1c" or "syscall (file:line)" */
-static bool is_syscall(const char *function)
-{
-	return !strncmp(function, "syscall", 7) && strchr("+ ", function[7]);
-}
-
 /* Who called futex there; false: libc itself. */
 static bool name_site(const struct meta *meta, const struct futex_site *site, char *text, size_t room)
 {
@@ -27,16 +21,17 @@ static bool name_site(const struct meta *meta, const struct futex_site *site, ch
 	const char *object = where_object(w, site->pc);
 	uint64_t pc = site->pc;
 
-	where_describe(w, pc, text, room);
-	if (is_of_libc(object) && is_syscall(text)) {
+	if (is_of_libc(object) && where_is_function(w, pc, "syscall")) {
 		pc = site->caller - 1; /* a return address is behind its call */
 		object = where_object(w, pc);
-		where_describe(w, pc, text, room);
 	}
 	bool counts = !is_of_libc(object);
-	size_t n = strlen(text);
-	if (*object)
-		snprintf(text + n, room - n, " in %s", object);
+	if (counts) {
+		where_describe(w, pc, text, room);
+		size_t n = strlen(text);
+		if (*object)
+			snprintf(text + n, room - n, " in %s", object);
+	}
 	where_close(w);
 	return counts;
 }

@@ -51,6 +51,8 @@ struct where *where_open(const struct meta *meta, unsigned image, unsigned slot,
 void where_close(struct where *w);
 /* "function (file.c:12)" or "function+0x1c"; false, and only the number, if nothing is known of the address. */
 bool where_describe(struct where *w, uint64_t pc, char *text, size_t room);
+/* Is pc in the function of that name? Reads no source lines, which takes 30 ms for libc. */
+bool where_is_function(struct where *w, uint64_t pc, const char *function);
 /* The saved file that lay there, and the address in it; false: none. */
 bool where_file(struct where *w, uint64_t addr, char *path, size_t room, uint64_t *address);
 /* The SONAME of the object that the address is in, or "". */

@@ -336,6 +336,14 @@ bool where_describe(struct where *w, uint64_t pc, char *text, size_t room)
 	return file || name;
 }
 
+bool where_is_function(struct where *w, uint64_t pc, const char *function)
+{
+	Dwfl_Module *module = w && w->dwfl ? dwfl_addrmodule(w->dwfl, pc) : NULL;
+	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+
+	return name && strcspn(name, "@") == strlen(function) && !strncmp(name, function, strlen(function));
+}
+
 /* What the dynamic section says. */
 static const char *soname(Elf *elf)
 {

@@ -28,6 +28,8 @@ PASS   := $(BUILD)/lib/heddle/heddle-pass.so
 FAST   := $(BUILD)/lib/heddle/fast.bc
 LOADER := $(BUILD)/lib/heddle/loader
 PRELOAD := $(BUILD)/lib/heddle/libheddle.so
+DEBUG  := $(patsubst debug/%,$(BUILD)/lib/heddle/gdb/%,$(wildcard debug/heddle/*.py))
+SYMBOLS := $(BUILD)/lib/heddle/loader.sym
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
 	-Wno-missing-field-initializers -Werror
@@ -94,7 +96,7 @@ STRESS_LIBS := -lzstd -latomic
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
 .PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev
-all: $(HEDDLE) $(LOADER) $(PRELOAD) $(HEDDLE_CC) $(PASS) $(FAST) $(STRESS) man
+all: $(HEDDLE) $(LOADER) $(PRELOAD) $(DEBUG) $(SYMBOLS) $(HEDDLE_CC) $(PASS) $(FAST) $(STRESS) man
 
 # Packages that are missing are installed; nothing happens when all are there.
 setup-build setup-test setup-bench setup-soak setup-dev: setup-%:
@@ -110,6 +112,14 @@ $(LOADER): $(LOADER_OBJ) loader/loader.lds
 	$(call says,LINK  $@)
 	$(Q)$(CC) $(LOADER_LINK) -o $@ $(LOADER_OBJ)
 	$(Q)ln -f $@ $@-mapped
+
+# For debuggers: the loader's functions under names that no program has, without lines, so that steps go over them.
+$(SYMBOLS): $(LOADER)
+	$(call says,MAKE  $@)
+	$(Q)objcopy --strip-debug --prefix-symbols=heddle_ $< $@
+$(BUILD)/lib/heddle/gdb/%: debug/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 $(PRELOAD): $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
@@ -228,10 +238,11 @@ bench: all setup-bench
 	@python3 bench/kernels.py --build=$(BUILD) --rounds=3
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle $(DESTDIR)$(PREFIX)/share/man/man1
 	install $(HEDDLE) $(DESTDIR)$(PREFIX)/bin
 	cp -P $(HEDDLE_CC) $(DESTDIR)$(PREFIX)/bin
-	install $(LOADER) $(PRELOAD) $(PASS) $(FAST) $(DESTDIR)$(PREFIX)/lib/heddle
+	install $(LOADER) $(PRELOAD) $(PASS) $(FAST) $(SYMBOLS) $(DESTDIR)$(PREFIX)/lib/heddle
+	install -m 644 $(DEBUG) $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle
 	ln -f $(DESTDIR)$(PREFIX)/lib/heddle/loader $(DESTDIR)$(PREFIX)/lib/heddle/loader-mapped
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 

@@ -113,6 +113,8 @@ void tree_prepare(struct tree *tree, const char *dir, enum run_mode mode);
 void tree_find_loader(char path[PATH_ROOM]);
 /* Starts the loader with these arguments; argv[0] is its path. */
 void tree_start(struct tree *tree, char **argv);
+/* In a child: signals and limits as heddle found them. */
+void tree_restore(const struct tree *tree);
 /* Collects who ended. False when nobody is left. */
 bool tree_reap(struct tree *tree);
 /* Waits for a signal; 0 when none came in time. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include "meta.h"
+#include "gdb.h"
 
 static const char help[] =
 	"usage: heddle replay [OPTIONS] [TRACE]\n"
@@ -25,6 +25,9 @@ static const char help[] =
 	"      --json      the same as JSON, without the program's output\n"
 	"      --pid=PID   only the process that had this id\n"
 	"      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
+	"      --gdb       under gdb, which then knows `heddle` and how to go back; words after\n"
+	"                  TRACE or `--` are gdb's\n"
+	"      --gdb-port=N  under gdbserver, which listens on port N of this machine\n"
 	"      --solve-time=SECONDS\n"
 	"                  for a recording with --order=light: how long to look for a schedule\n"
 	"                  (60; 0: no limit)\n"
@@ -40,6 +43,7 @@ struct replay {
 	struct meta meta;
 	struct tree tree;
 	struct trace_shown shown;
+	struct debug_options debug;
 };
 
 /* ---- the work directory --------------------------------------------------------------- */
@@ -214,6 +218,8 @@ static void start(struct replay *r)
 	c->several = r->meta.list.nstreams && r->meta.list.streams[r->meta.list.nstreams - 1].image;
 	free(r->shown.seen);
 	c->root_status = r->image ? STATUS_UNKNOWN : r->meta.status;
+	if (r->debug.gdb)
+		debug_switch_on(c);
 	snprintf(image, sizeof image, "%ld", r->image);
 	tree_start(&r->tree, (char *[]){ c->loader, r->tree.control_path, image, NULL });
 }
@@ -342,10 +348,14 @@ static int run_replay(int argc, char **argv)
 		{ "pid", 0, OPTION_NUMBER, &r.pid },
 		{ "image", 0, OPTION_NUMBER, &r.image },
 		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
+		{ "gdb", 0, OPTION_FLAG, &r.debug.gdb },
+		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port },
 		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, false);
+	if (r.debug.gdb || r.debug.port)
+		argc = debug_read_words(&r.debug, argc, argv);
 	if (argc > 1)
 		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
 	if (r.repeat < 1 || r.repeat > INT_MAX)
@@ -356,6 +366,8 @@ static int run_replay(int argc, char **argv)
 		usage("--json goes with --races");
 	if (r.races && r.repeat > 1)
 		usage("--races and --repeat exclude each other: every replay finds the same");
+	if (r.debug.gdb && (r.races || r.repeat > 1))
+		usage("a debugger takes one replay as it is: without --repeat and --races");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
 	if (r.races && !*r.meta.order)
@@ -368,6 +380,12 @@ static int run_replay(int argc, char **argv)
 	schedule_find(&r.meta, work_dir, (unsigned)r.solve_time);
 	end_if_interrupted();
 	start(&r);
+	if (r.debug.gdb) {
+		r.debug.image = r.image;
+		int status = debug_session(&r.tree, &r.meta, &r.debug, work_dir);
+		remove_work_dir();
+		return status;
+	}
 	int ended_by = run(&r);
 	if (r.races && !ended_by)
 		r.races_found = found_races_print(&r.meta, work_dir, r.json);

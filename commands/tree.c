@@ -59,8 +59,10 @@ static void lift_file_limit(struct tree *tree)
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ tree->file_limit.rlim_max, tree->file_limit.rlim_max });
 }
 
-static void restore_file_limit(const struct tree *tree)
+void tree_restore(const struct tree *tree)
 {
+	sigaction(SIGCHLD, &tree->child, NULL);
+	sigprocmask(SIG_SETMASK, &tree->before, NULL);
 	setrlimit(RLIMIT_FSIZE, &tree->file_limit);
 	sigaction(SIGXFSZ, &tree->file_action, NULL);
 }
@@ -118,9 +120,7 @@ static void take_signals(struct tree *tree)
 /* In the child: becomes the loader, or tells why not. */
 static void become(const struct tree *tree, char **argv, pid_t heddle, int tell)
 {
-	sigaction(SIGCHLD, &tree->child, NULL);
-	sigprocmask(SIG_SETMASK, &tree->before, NULL);
-	restore_file_limit(tree);
+	tree_restore(tree);
 	/* the program must not outlive the one who packs its rings, not even kill -9 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != heddle)

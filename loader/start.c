@@ -413,6 +413,30 @@ static void repeat_runs(void)
 	SYS1(__NR_exit_group, last >> 8);
 }
 
+/*
+ * `heddle replay --gdb`: the same, but there is another run whenever the debugger wants one, and each waits for it. In a
+ * group of its own, or Ctrl-C would reach it before the debugger.
+ */
+static void debug_runs(void)
+{
+	debug_describe();
+	SYS2(__NR_setpgid, 0, 0);
+	for (;;) {
+		uint64_t run = debug_next_run();
+		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
+		if (pid == 0) {
+			thread_of(0)->real_tid = (uint32_t)SYS0(__NR_gettid);
+			SYS5(__NR_prctl, PR_SET_PDEATHSIG, 9, 0, 0, 0);
+			SYS5(__NR_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+			debug_wait(run);
+			return;
+		}
+		debug_run_started(pid);
+		while (SYS4(__NR_wait4, -1, 0, 0x40000000 /* __WALL */, 0) != -ECHILD)
+			;
+	}
+}
+
 /* ---- both ---------------------------------------------------------------------------------- */
 
 /* Where the kernel's link does not lead to the program, special_readlink() answers with its path. */
@@ -477,6 +501,10 @@ static _Noreturn void launch(struct launch *l)
 	if (replaying && image_number == control->root_image && control->repeat > 1) {
 		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		repeat_runs();
+	}
+	if (replaying && image_number == control->root_image && debug_wanted()) {
+		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+		debug_runs();
 	}
 	struct thread *t = thread_of(0);
 	t->front->tid = process_id;

@@ -79,6 +79,7 @@ static unsigned circle(const struct thread *t)
 
 void deadlock_leave(void)
 {
+	debug_end();
 	unsigned n = 0;
 	uint32_t slot = 0;
 	while (slot < thread_highest() && !(n = circle(thread_of(slot))))

@@ -327,6 +327,8 @@ void log_take(struct thread *t)
 	t->log.events++;
 	t->front->free = 0; /* the next op looks at what comes now */
 	order_set_until(t);
+	if (unlikely(debugged))
+		debug_look(t, false);
 }
 
 const struct block *entry_find(const struct entry *e, enum block_kind kind, int arg)

@@ -318,6 +318,22 @@ struct place *place_leave(const struct thread *t);
 /* special/process.c: where the function returns to that the program has just called. */
 uint64_t regs_caller(const struct regs *r);
 
+/* ---- debug.c: under a debugger ---------------------------------------------------- */
+extern bool debugged;
+/* For the loader: is there a debugger? What it must know; the number of the run that it wants; the run has begun as this
+   process; in that process, until the debugger has it. */
+bool debug_wanted(void);
+void debug_describe(void);
+uint64_t debug_next_run(void);
+void debug_run_started(long pid);
+void debug_wait(uint64_t run);
+/* Has the thread come to where the debugger wants it? Then stops: after an event, or before a hooked access. */
+void debug_look(const struct thread *t, bool at_access);
+/* Twice the access before which it is to stop. */
+uint64_t debug_access_limit(const struct thread *t);
+/* The recording is over, and everything still as it was. */
+void debug_end(void);
+
 /* ---- deadlock.c: what is told if the recording ended in one ----------------------- */
 void deadlock_leave(void);
 
@@ -388,6 +404,7 @@ void thread_wait_for_others(struct thread *t);
 bool thread_ends_process(void); /* somebody does */
 void thread_fill_entries(void); /* the table for libheddle.so */
 uint32_t thread_highest(void);	/* slots ever used */
+const uint32_t *thread_highest_at(void);
 struct thread *thread_of_pthread(uint64_t pthread);
 bool thread_is_last(void);
 extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */

@@ -27,6 +27,11 @@ static uint32_t prepare_lock; /* replay: who uses one for the first time */
 bool memory_torn;
 #define ENTRIES ((struct sync_entries *)MAP_ENTRIES)
 
+const uint32_t *thread_highest_at(void)
+{
+	return &highest;
+}
+
 uint32_t thread_highest(void)
 {
 	return __atomic_load_n(&highest, __ATOMIC_ACQUIRE);

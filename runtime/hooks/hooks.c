@@ -95,6 +95,8 @@ void order_set_until(struct thread *t)
 	}
 	if (replaying)
 		until = MIN(until, t->event_limit & ~1ull);
+	if (unlikely(debugged))
+		until = MIN(until, debug_access_limit(t));
 	put_until(t, until, poll_until);
 	/* The handler may have come after the look above. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -518,6 +520,8 @@ struct hook_result hook_run(struct thread *t)
 	bool accesses = number != HOOK_NUMBER_poll && number != HOOK_NUMBER_leave;
 	if (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t); /* it had not finished this one when the recording ended */
+	if (unlikely(debugged) && accesses)
+		debug_look(t, true);
 	if (unlikely(t->held || replaying) && !order_in_group(t) && number != HOOK_NUMBER_leave) {
 		t->hook_place = t->self->events | (number != HOOK_NUMBER_poll);
 		t->self->events &= ~1ull; /* a handler begins before the access, outside its bracket */

@@ -1,0 +1,275 @@
+"""Going to a place of a replay, by running it again."""
+import os
+import re
+import struct
+import time
+
+import gdb
+
+from .replay import (alive, area, current, machine, ours, program_frame, quiet, read, readable, state, thread_of, threads)
+
+REACHED, END = 1, 2     # enum debug_why
+STACK_BYTES = 512       # to compare
+
+
+class Place:
+    """Where the selected thread is."""
+
+    def __init__(self):
+        thread = current()
+        frame = gdb.newest_frame()
+        self.slot, self.event, self.events = thread.slot, thread.event, thread.events
+        self.pc = frame.pc()
+        self.registers = registers(frame)
+        self.stack = stack(self.registers)
+        self.in_hook = ours(self.pc) and thread.in_hook()
+
+    def text(self):
+        return f'thread {self.slot}, event {self.event}' + (f', access {self.events // 2}' if self.events else '')
+
+    def same_code(self, other):
+        return (self.slot, self.event, self.events, self.pc) == (other.slot, other.event, other.events, other.pc)
+
+    def same(self, other):
+        return self.same_code(other) and self.registers == other.registers
+
+
+def registers(frame):
+    return {name: int(frame.read_register(name)) & 0xffffffffffffffff for name in machine()[0] if name}
+
+
+def stack(values):
+    """What the thread has on top of its stack: rounds of a loop often differ there alone."""
+    try:
+        return gdb.selected_inferior().read_memory(values['sp' if 'sp' in values else 'rsp'], STACK_BYTES).tobytes()
+    except gdb.MemoryError:
+        return b''
+
+
+class Arrival(gdb.Breakpoint):
+    """Stops where a thread comes to a place. What must be the same, besides its counters, depends on `care`: 2: registers and stack;
+1: the stack, and those registers that calls preserve; 0: only these. Hooks that went another way the first time leave other values in
+registers, and in parts of the stack that are not in use."""
+
+    def __init__(self, place, care):
+        super().__init__(f'*{place.pc:#x}', internal=True)
+        self.silent = True
+        self.place, self.care, self.hit = place, care, False
+        self.wanted = place.registers if care == 2 else {name: place.registers[name] for name in machine()[1]}
+
+    def stop(self):
+        thread = thread_of(gdb.selected_thread())
+        if not thread or thread.slot != self.place.slot or thread.event != self.place.event or thread.events != self.place.events:
+            return False
+        now = registers(gdb.newest_frame())
+        self.hit = (all(now[name] == value for name, value in self.wanted.items()) and
+                    (not self.care or stack(now) == self.place.stack))
+        return self.hit
+
+
+class RuntimeStop(gdb.Breakpoint):
+    """debug_stop(): a thread has come to the event that we asked for, or the recording is over."""
+
+    def __init__(self):
+        super().__init__(f'*{area.stop_at:#x}', internal=True)
+        self.silent = True
+        self.why = 0
+
+    def stop(self):
+        self.why = area.why
+        if self.why == END and not state.travelling:
+            gdb.write('heddle: the recording ends here; every thread stands where it stood then\n')
+        return True
+
+
+def hide_output():
+    """What gdb says at a stop goes past to_string=True and past its own logging."""
+    gdb.flush()
+    kept = [os.dup(1), os.dup(2)]
+    null = os.open('/dev/null', os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    os.close(null)
+    return kept
+
+
+def show_output(kept):
+    gdb.flush()
+    for fd, old in zip((1, 2), kept):
+        os.dup2(old, fd)
+        os.close(old)
+
+
+class Travel:
+    """The user's breakpoints are off and nothing is printed, until we are there. The user is told where that is."""
+
+    def __init__(self, breakpoints=False):
+        self.keep = breakpoints
+
+    def __enter__(self):
+        state.travelling = True
+        self.enabled = [] if self.keep else [b for b in gdb.breakpoints() if b.enabled and b.number > 0 and b.number not in state.faults]
+        for b in self.enabled:
+            b.enabled = False
+        self.settings = {name: gdb.parameter(name) for name in ('confirm', 'pagination', 'print thread-events', 'print inferior-events')}
+        for name in self.settings:
+            quiet(f'set {name} off')
+        self.was_quiet = area.map[area.quiet_at]
+        area.map[area.quiet_at] = 1             # what the program prints has been seen
+        self.streams = hide_output()
+        return self
+
+    def __exit__(self, *_):
+        state.travelling = False
+        show_output(self.streams)
+        area.map[area.quiet_at] = self.was_quiet
+        for name, value in self.settings.items():
+            quiet(f'set {name} {"on" if value else "off"}')
+        for b in self.enabled:
+            if b.is_valid():
+                b.enabled = True
+
+
+def start_run():
+    """Another run, stopped before the program's first instruction."""
+    if alive():
+        quiet('kill')
+    area.stop_slot = area.stop_event = area.stop_access = 0
+    area.wanted = area.started + 1
+    deadline = time.monotonic() + 30
+    while area.started != area.wanted:
+        if time.monotonic() > deadline:
+            raise gdb.GdbError('The replay does not start again; leave gdb and look at `heddle replay`.')
+        time.sleep(0.002)
+    quiet(f'attach {area.pid}')
+    area.go = area.started
+
+
+def resume():
+    """Runs until something stops it. False: the run is over."""
+    state.runtime_stop.why = 0
+    quiet('continue')
+    return alive()
+
+
+def ask_for(slot, event=0, access=None):
+    """The runtime is to stop the thread when it has taken so many events, or before that access."""
+    area.stop_event, area.stop_access, area.stop_slot = event, 0 if access is None else access + 1, slot + 1
+    for thread in threads():
+        if thread.slot == slot and thread.self and access is not None:      # or it would look only at its next event
+            for at in (area.self_until, area.self_group_until):
+                until = min(read(thread.self + at), 2 * access)
+                gdb.selected_inferior().write_memory(thread.self + at, struct.pack('<Q', until))
+
+
+def travel_to(slot, event=0, access=None, on_stop=None):
+    """False: the run ended before. on_stop is called wherever it stops on the way."""
+    ask_for(slot, event, access)
+    while resume():
+        if state.runtime_stop.why:
+            return state.runtime_stop.why == REACHED
+        if on_stop:
+            on_stop()
+    return False
+
+
+def come_near(place, by_access, on_stop=None):
+    """From the beginning to the last event of a place, and to the access before the last. False: that is not before the place."""
+    if place.event and not travel_to(place.slot, event=place.event, on_stop=on_stop):
+        return False
+    last = place.events // 2 - 1
+    if not by_access or last <= thread_at(place.slot).events // 2:
+        return True
+    # numbers are left out at ops: it may have stopped at a later one than this
+    return travel_to(place.slot, access=last, on_stop=on_stop) and thread_at(place.slot).events // 2 == last
+
+
+def come_into_runtime(place, on_stop):
+    """To a place inside the runtime: before the access that it makes there, else to the event before."""
+    if place.event and not travel_to(place.slot, event=place.event, on_stop=on_stop):
+        return False
+    return not place.in_hook or travel_to(place.slot, access=place.events // 2, on_stop=on_stop)
+
+
+def thread_at(slot):
+    return next(thread for thread in threads() if thread.slot == slot)
+
+
+def expect(place, care):
+    """A breakpoint at the place; None where nothing can be executed: a jump to nowhere stops by its signal."""
+    return Arrival(place, care) if readable(place.pc) else None
+
+
+def has_come(place, arrival):
+    return arrival.hit if arrival else Place().same_code(place)
+
+
+def arrive(place, care, on_stop=None):
+    """From near the place to it. False: it has passed it."""
+    arrival = expect(place, care)
+    ask_for(place.slot, event=place.event + 1)
+    try:
+        while resume():
+            if has_come(place, arrival):
+                return True
+            if state.runtime_stop.why:
+                return False
+            if on_stop:
+                on_stop()
+        return False
+    finally:
+        area.stop_slot = 0
+        if arrival:
+            arrival.delete()
+
+
+def go_to(place, on_stop=None, prepare=None):
+    """Another run, up to the place. `prepare` is called when the run is there, before its first instruction."""
+    for care, by_access in ((1, True), (1, False), (0, False)) if place.events else ((2, False), (0, False)):
+        start_run()
+        if prepare and not prepare():
+            to_main()                           # its memory was not there yet
+            prepare()
+        if ours(place.pc):
+            there = come_into_runtime(place, on_stop)
+        else:
+            there = come_near(place, by_access, on_stop) and arrive(place, care, on_stop)
+        if there:
+            thread_at(place.slot).gdb_thread().switch()
+            return
+    raise gdb.GdbError(f'The place ({place.text()}) was not found again. The replay is at another one.')
+
+
+def to_main():
+    """Another run, up to main(), or to the program's first instruction if it has no such symbol."""
+    start_run()
+    entry = re.search(r'AT_ENTRY.*?(0x[0-9a-f]+)', quiet('info auxv'))
+    found = gdb.lookup_global_symbol('main') or gdb.lookup_static_symbol('main')
+    spec = 'main' if found or 'main' in quiet('info line main') else f'*{entry.group(1)}'
+    stop = gdb.Breakpoint(spec, internal=True, temporary=True)
+    stop.silent = True
+    resume()
+    if stop.is_valid():
+        stop.delete()
+
+
+def show():
+    """Where we are, as gdb says it after a stop."""
+    if not alive():
+        print_end()
+        return
+    frame = program_frame()
+    frame.select()
+    thread = thread_of(gdb.selected_thread())
+    if thread:
+        gdb.write(f'[thread {thread.slot}, event {thread.event}' +
+                  (f', access {thread.events // 2}' if thread.events else '') + ']\n')
+    gdb.execute('frame')
+
+
+def print_end():
+    """The runtime's last words, if it had any: a divergence, say."""
+    if struct.unpack_from('<I', area.map, area.ended_at)[0]:
+        text = area.map[area.text_at:area.text_at + 8192].split(b'\0')[0].decode(errors='replace')
+        gdb.write(f'heddle: {text.rstrip()}\n')
+    gdb.write('heddle: the run is over; `heddle restart` begins another one\n')

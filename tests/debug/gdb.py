@@ -1,0 +1,230 @@
+"""heddle replay --gdb: scripted sessions that find the guilty line, and what going back must give."""
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import cells
+from harness import CANNOT, ROOT, USAGE, end_session
+
+PARTS = os.path.join(ROOT, 'tests', 'debug', 'parts')
+
+
+def line_of(source, text):
+    with open(source) as file:
+        return next(n for n, line in enumerate(file, 1) if text in line)
+
+
+def gdb(t, trace, commands, timeout=600):
+    """What a session prints. Each command by itself: one that fails does not end the session."""
+    words = [word for line in commands for word in ('-ex', line)]
+    outcome = t.run(['sh', '-c', 'exec "$@" 2>&1', 'sh', t.heddle, 'replay', '--gdb', trace, '--', '-nx', '-batch', *words],
+                    timeout=timeout)
+    text = outcome.out.decode(errors='replace')
+    for wrong in ('Traceback', 'Python Exception', 'Fatal signal', 'diverged'):
+        t.check(wrong not in text, f'{wrong} in\n{text}')
+    return text
+
+
+def expect(t, text, *patterns):
+    """Each pattern is in the text, after the one before."""
+    at = 0
+    for pattern in patterns:
+        found = re.compile(pattern, re.M).search(text, at)
+        t.check(found, f'no /{pattern}/ in\n{text[at:]}')
+        at = found.end()
+    return at
+
+
+def build(t, source, *flags):
+    """By heddle-cc without optimisation, so that every variable can be named."""
+    program = t.path(os.path.splitext(os.path.basename(source))[0])
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-O0', '-g', '-pthread', '--select=all', *flags, '-o', program, source],
+               timeout=120)
+    return program
+
+
+def hunt(t, program, *arguments):
+    t.run_well([t.heddle, 'hunt', '--runs=500', '--quiet', '-o', t.path('trace'), '--', program, *arguments], timeout=300)
+    t.hint = f'{t.heddle} replay --gdb {t.path("trace")}'
+    return t.path('trace')
+
+
+def steps(t):
+    source = os.path.join(PARTS, 'steps.c')
+    program = t.path('steps')
+    t.run_well(['gcc', '-O0', '-g', '-o', program, source])
+    recorded = t.record([program], options=['--checksum'])
+    t.check(recorded.status == 3, f'recording: {recorded}')
+    return source, t.path('trace'), int(recorded.out)
+
+
+# ---- bugs ----
+
+
+def case_published_too_early(t):
+    """A call of address 0: nobody has written the function, its writer stands before that line, and the step before is the call."""
+    source = os.path.join(PARTS, 'published.c')
+    recorded = t.record([build(t, source)])
+    t.check(recorded.status == -11, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), ['continue', 'up', 'print mine->run', 'heddle who mine->run', 'heddle who board', 'heddle when',
+                                    'watch board', 'reverse-continue'])
+    expect(t, text, r'SIGSEGV', rf'published\.c:{line_of(source, "line of the crash")}', r'= .*0x0$', 'Nobody has changed mine->run',
+           rf'board was changed last by thread 1, .*in post at published.c:{line_of(source, "board = &job")};',
+           rf'thread 1: .*in post at published.c:{line_of(source, "line of the publisher")}',
+           rf'^\[thread 1, ', rf'post .*published.c:{line_of(source, "board = &job")}')
+
+
+def case_double_checked(t):
+    """An object that is used before it has its value: the flag was set by another thread, a line too early."""
+    source = os.path.join(cells.BUGS, 'double_checked.c')
+    trace = hunt(t, build(t, source), '2')
+    text = gdb(t, trace, [f'break {line_of(source, "empty[me]++")}', 'continue', 'heddle when', 'heddle who objects[i].ready', 'reverse-step'])
+    found = re.search(r'^\* thread (\d+): ', text, re.M)
+    t.check(found, f'no selected thread in\n{text}')
+    other = {'1': '2', '2': '1'}[found.group(1)]
+    expect(t, text, rf'changed last by thread {other}, .*in get at double_checked.c:{line_of(source, "o->ready = 1")};',
+           r'^#\d .*double_checked.c:\d+')
+
+
+def case_lost_update(t):
+    """The wrong sum at the end: who wrote an account last, and what did the account hold before?"""
+    source = os.path.join(ROOT, 'examples', 'bank.c')
+    trace = hunt(t, build(t, source))
+    text = gdb(t, trace, [f'break {line_of(source, "return sum")}', 'continue', 'print accounts[1]', 'heddle who accounts[1]',
+                          'watch accounts[1]', 'reverse-continue', 'info threads', 'up', 'heddle when', 'continue', 'print accounts[1]'])
+    values = re.findall(r'^\$\d+ = (\d+)$', text, re.M)
+    t.check(len(values) == 2 and values[0] == values[1], f'after going back and forth the account is another: {values}\n{text}')
+    expect(t, text, r'accounts\[1\] was changed last by thread [123], .*in transfer at bank.c:\d+; it is ' + values[0],
+           r'^\* thread [123]: ')
+
+
+# ---- there and back ----
+
+
+def case_steps_back(t):
+    """Line by line to the beginning: the rounds of a loop in their order, with their values."""
+    source, trace, total = steps(t)
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'print sum', 'print last', 'reverse-next',
+                          'reverse-step', 'reverse-step', 'print sum', 'reverse-finish', 'print sum', 'reverse-continue', 'next'])
+    sums = [int(n) for n in re.search(r'= \{(.*)\}', text).group(1).split(',')]
+    t.check(sums[4] == total, f'{sums}, printed {total}')
+    expect(t, text, rf'\$1 = {total}$', r'^#0 .*main .*steps.c:\d+', r'^#0 .*steps.c:\d+', r'^#0 .*add .*steps.c:\d+',
+           rf'\$3 = ({sums[4]}|{sums[3]})$', r'^#0 .*add .*steps.c:\d+', rf'\$4 = {sums[3]}$', r'No stop before', r'main \(\)')
+
+
+def case_watch_backwards(t):
+    """Each change of a variable, from the last to the first."""
+    source, trace, _ = steps(t)
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'print last', 'delete', 'watch sum',
+                          *['reverse-continue', 'print sum'] * 6, 'heddle when'])
+    sums = [int(n) for n in re.search(r'= \{(.*)\}', text).group(1).split(',')]
+    seen = [int(n) for n in re.findall(r'^\$\d+ = (\d+)$', text, re.M)]
+    # stopped after the change, as gdb does; the first stop is the last change
+    t.check(seen == [*reversed(sums), 0], f'sums {sums}, seen backwards {seen}\n{text}')
+
+
+def case_goto(t):
+    """To an event by its number, forwards and backwards; what is not there is refused."""
+    _, trace, total = steps(t)
+    dump = t.run_well([t.heddle, 'dump', trace]).out.decode()
+    write = int(re.search(r'^ *(\d+)  write\(1', dump, re.M).group(1))
+    text = gdb(t, trace, [f'heddle goto 0:{write}', 'print sum', 'heddle when', 'heddle goto 0:3', 'heddle when', f'heddle goto 0:{write}',
+                          'print sum', 'heddle goto 9:1', 'heddle goto x', 'heddle goto 0:99999', 'heddle when', 'heddle restart', 'bt'])
+    expect(t, text, rf'\$1 = {total}$', rf'^\* thread 0: event {write},', r'^\* thread 0: event 3,', rf'\$2 = {total}$',
+           'no thread 9', 'heddle goto THREAD:EVENT', 'no event 99999', 'not running', r'^#0  main ')
+
+
+def case_not_disturbed(t):
+    """Breakpoints in every round, steps and signals of the debugger's: the run ends as recorded, memory and all."""
+    source, trace, total = steps(t)
+    text = gdb(t, trace, [f'break {line_of(source, "line of the sum")}', *['continue'] * 3, *['next'] * 3, 'delete', 'stepi 50',
+                          'continue'])
+    expect(t, text, rf'^{total}$', r'exited with code 03', 'the run is over')
+
+
+def case_threads_not_disturbed(t):
+    """The same with threads, locks and a breakpoint that many of them meet: each stops where it is, and the order stays."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'threads', 'mutex_normal.c'), name='threads/mutex_normal')
+    recorded = t.record([program], options=['--checksum'])
+    t.check(recorded.status == 0, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), ['break pthread_mutex_lock', *['continue'] * 12, 'info threads', 'heddle edges', 'heddle when', 'delete',
+                                    'continue'])
+    expect(t, text, r'pthread_mutex_lock', r'thread 0 (runs|waits)', r'^\*? +thread 0: event', r'exited normally')
+    missing = [line for line in recorded.out.decode().split('\n') if line not in text]
+    t.check(not missing, f'these lines were not printed: {missing}\n{text}')
+
+
+def case_deadlock(t):
+    """A recording that ended in a deadlock: the debugger gets the threads as they stood."""
+    source = os.path.join(ROOT, 'tests', 'threads', 'parts', 'deadlock.c')
+    program = t.compile(source, name='threads/deadlock')
+    t.run_well([t.heddle, 'hunt', '--timeout=2', '--jobs=1', '--quiet', '-o', t.path('trace'), '--', program])
+    text = gdb(t, t.path('trace'), ['continue', 'heddle when', 'heddle edges'])
+    place = rf'in take_both at deadlock.c:{line_of(source, "line of the deadlock")}'
+    expect(t, text, 'the recording ends here', rf'thread 1: .*{place}', rf'thread 2: .*{place}', r'thread 1 waits for nothing')
+
+
+def case_program_is_gone(t):
+    """Program and libraries come from the trace."""
+    source, trace, total = steps(t)
+    os.rename(t.path('steps'), t.path('away'))
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'print sum', 'info sharedlibrary'])
+    expect(t, text, rf'= {total}$', r'Yes .*heddle-.*/root/.*libc')
+
+
+# ---- other ways in ----
+
+
+def case_port(t):
+    """gdbserver, and a gdb that knows nothing of heddle."""
+    if not shutil.which('gdbserver'):
+        t.skip('gdbserver is not there')
+    source, trace, total = steps(t)
+    process = subprocess.Popen([t.heddle, 'replay', '--gdb-port=7341', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, env=t.env, cwd=t.dir, start_new_session=True)
+    try:
+        said = b''
+        while b'target remote' not in said and process.poll() is None:
+            said += process.stdout.readline()
+        script = re.search(rb'gdb -x (\S+)', said)
+        t.check(script, f'it says {said!r}')
+        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', 'target remote localhost:7341', '-ex',
+                         f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
+        expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
+        process.wait(20)
+    finally:
+        end_session(process)
+
+
+def case_bad_input(t):
+    _, trace, _ = steps(t)
+    text = gdb(t, trace, ['heddle nonsense', 'heddle who', 'heddle who 3', 'heddle who nothing', 'continue', 'heddle when', 'heddle edges',
+                          'reverse-continue', 'heddle who sum'])
+    expect(t, text, 'No command `heddle nonsense`', 'heddle last-write EXPR', '3 has no address', 'No symbol "nothing"',
+           *['The replay is not running'] * 4)
+    empty = t.folder('empty')
+    for words, text in ((['--gdb'], b'apt-get install gdb'), (['--gdb-port=7342'], b'apt-get install gdbserver')):
+        outcome = t.run([t.heddle, 'replay', *words, trace], env=dict(t.env, PATH=empty))
+        t.check(outcome.status == CANNOT and text in outcome.err, f'{words}: {outcome}')
+    with open(os.path.join(empty, 'gdb'), 'w') as file:
+        file.write('#!/bin/sh\nexit 1\n')
+    os.chmod(os.path.join(empty, 'gdb'), 0o755)
+    outcome = t.run([t.heddle, 'replay', '--gdb', trace], env=dict(t.env, PATH=empty))
+    t.check(outcome.status == CANNOT and b'no Python' in outcome.err, f'gdb without Python: {outcome}')
+    outcome = t.run([t.heddle, 'replay', '--gdb-port=7343', trace, '--', '-batch'])
+    t.check(outcome.status == USAGE, f'words for nobody: {outcome}')
+
+
+def case_nothing_is_left(t):
+    """No directory in /tmp, no process, whatever way the session ends."""
+    _, trace, _ = steps(t)
+    os.makedirs(t.path('tmp'))
+    t.env['TMPDIR'] = t.path('tmp')
+    gdb(t, trace, ['next'])
+    gdb(t, trace, ['continue'])
+    gdb(t, trace, ['kill'])
+    gdb(t, trace, ['detach'])
+    time.sleep(0.2)
+    t.check(not os.listdir(t.path('tmp')), f'left: {os.listdir(t.path("tmp"))}')

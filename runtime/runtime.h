@@ -90,6 +90,7 @@ struct thread {
 	/* replay: the op under way, for runtime/races/: what libheddle.so has called (0: nothing), and its outcome */
 	sync_function *op_function;
 	long op_result;
+	bool in_hook; /* its registers are those of a hook that asked the runtime */
 	/* replay: see replay_wait.c */
 	uint64_t waits_for;	     /* the stamp it waits for, 0: none */
 	uint64_t waits_ticket;	     /* the tickets that must have begun, 0: does not wait for any */

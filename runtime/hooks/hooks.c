@@ -536,9 +536,11 @@ struct hook_result hook_run(struct thread *t)
 	if (!ops)
 		return not_done;
 	order_hook_thread(t);
+	t->in_hook = true;
 	struct hook_result r = bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2),
 					      SYNC_CALL_ARG(&t->regs, 3), SYNC_CALL_ARG(&t->regs, 4),
 					      HOOK_CALL_ARG5(&t->regs));
+	t->in_hook = false;
 	if (unlikely(!r.done) && number != HOOK_NUMBER_enter)
 		signals_fault_at_hook(t, place);
 	return r;

@@ -89,7 +89,7 @@ static void before(struct order_thread *t, struct access *a)
 {
 	expected[t->slot] = (struct expects){ { a->old[0], a->old[1] } };
 	inner->before(t, a);
-	if (a->op == OP_NONE) {
+	if (a->op == OP_NONE && thread_of(t->slot)->in_hook) {
 		struct access x = entered(t, a);
 		seen(t, &x, true);
 	}
@@ -121,12 +121,15 @@ static uint64_t cut_string(uint64_t addr, uint64_t size, uint64_t unit)
 	return size;
 }
 
-/* Of the hooks copy and enter: the site is an argument of theirs, and so is the unit of a string. */
+/* Of the hooks copy and enter: the site is an argument of theirs, and so is the unit of a string. A call that changes the
+   address space holds it, too, and is no access. */
 static void hold(struct order_thread *o, uint64_t addr, uint64_t size, uint8_t kind)
 {
 	struct thread *t = thread_of(o->slot);
 	const struct hook_site *site = (const struct hook_site *)SYNC_CALL_ARG(&t->regs, 1);
 	inner->hold(o, addr, size, kind);
+	if (!t->in_hook)
+		return;
 	if (site && site->kind == HOOK_CALLED)
 		size = cut_string(addr, size, HOOK_CALL_ARG5(&t->regs));
 	races_touch(t, addr, size, flags_of(kind, site), site);

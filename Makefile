@@ -25,7 +25,7 @@ says  = $(if $(V),@:,@echo "  $(1)")
 HEDDLE := $(BUILD)/bin/heddle
 HEDDLE_CC := $(addprefix $(BUILD)/bin/heddle-,cc c++ ar ranlib nm)
 PASS   := $(BUILD)/lib/heddle/heddle-pass.so
-FAST   := $(BUILD)/lib/heddle/fast.bc
+FAST   := $(BUILD)/lib/heddle/fast.bc $(BUILD)/lib/heddle/replaced.bc
 LOADER := $(BUILD)/lib/heddle/loader
 PRELOAD := $(BUILD)/lib/heddle/libheddle.so
 DEBUG  := $(patsubst debug/%,$(BUILD)/lib/heddle/gdb/%,$(wildcard debug/heddle/*.py))
@@ -73,7 +73,7 @@ PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=i
 # heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
 # into programs. The C++ is the least that registers a pass.
 LLVM         := 19
-PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c,$(wildcard compiler/*.c compiler/races/*.c)) compiler/plugin.cpp
+PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c compiler/replaced.c,$(wildcard compiler/*.c compiler/races/*.c)) compiler/plugin.cpp
 PASS_INCLUDE  = -isystem $(shell llvm-config-$(LLVM) --includedir)
 PASS_MADE    := $(addprefix $(BUILD)/made/compiler/libc_,table.h names.h)
 PASS_FLAGS    = $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden $(PASS_INCLUDE)
@@ -138,10 +138,10 @@ $(PASS): $(PASS_OBJ)
 	$(call says,LINK  $@)
 	$(Q)g++ -shared -o $@ $^
 
-$(FAST): compiler/fast.c Makefile | setup-build
+$(FAST): $(BUILD)/lib/heddle/%.bc: compiler/%.c Makefile | setup-build
 	@mkdir -p $(@D) $(BUILD)/obj/pass/compiler
 	$(call says,CLANG $@)
-	$(Q)clang-$(LLVM) $(FAST_FLAGS) -MF $(BUILD)/obj/pass/compiler/fast.d -c -o $@ $<
+	$(Q)clang-$(LLVM) $(FAST_FLAGS) -MF $(BUILD)/obj/pass/compiler/$*.d -c -o $@ $<
 
 $(STRESS): $(STRESS_OBJ)
 	@mkdir -p $(@D)
@@ -252,4 +252,4 @@ format: setup-dev
 clean:
 	rm -rf $(BUILD)
 
--include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(wildcard $(BUILD)/obj/pass/compiler/fast.d)
+-include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(wildcard $(BUILD)/obj/pass/compiler/fast.d $(BUILD)/obj/pass/compiler/replaced.d)

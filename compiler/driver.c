@@ -482,8 +482,9 @@ static void set_pass(const struct command *c, const char *foreign)
 	const char *select = c->per_file && whole_program(c) ? "all" : c->select;
 
 	setenv(ENV_PASS,
-	       text("select=%s;mode=%s;fast=%s;report=%s;barriers=%s;foreign=%s", select,
-		    c->per_file ? "per-file" : "lto", find_part("fast.bc"), c->report, c->barriers, foreign),
+	       text("select=%s;mode=%s;fast=%s;replaced=%s;report=%s;barriers=%s;foreign=%s", select,
+		    c->per_file ? "per-file" : "lto", find_part("fast.bc"), find_part("replaced.bc"), c->report,
+		    c->barriers, foreign),
 	       1);
 }
 

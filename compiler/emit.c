@@ -13,21 +13,34 @@ static LLVMTypeRef result_type, op_type;
 
 /* ---- fast.bc --------------------------------------------------------------------------------------------------------- */
 
-static LLVMModuleRef read_fast(struct module *m)
+static LLVMModuleRef read_part(struct module *m, const char *path)
 {
 	LLVMMemoryBufferRef buffer;
 	LLVMModuleRef module;
 	char *error = NULL;
 
-	if (LLVMCreateMemoryBufferWithContentsOfFile(settings.fast, &buffer, &error))
-		compiler_die("%s: %s; install heddle again", settings.fast, error);
+	if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &error))
+		compiler_die("%s: %s; install heddle again", path, error);
 	if (LLVMParseBitcodeInContext2(m->context, buffer, &module))
-		compiler_die("%s is not LLVM bitcode; install heddle again", settings.fast);
+		compiler_die("%s is not LLVM bitcode; install heddle again", path);
 	LLVMDisposeMemoryBuffer(buffer);
 	plugin_forget_flags(module);
 	LLVMSetTarget(module, LLVMGetTarget(m->module));
 	LLVMSetDataLayout(module, LLVMGetDataLayoutStr(m->module));
 	return module;
+}
+
+static void forget_processor(LLVMValueRef f);
+
+void link_part(struct module *m, const char *path)
+{
+	LLVMModuleRef part = read_part(m, path);
+
+	for (LLVMValueRef f = LLVMGetFirstFunction(part); f; f = LLVMGetNextFunction(f))
+		if (!LLVMIsDeclaration(f))
+			forget_processor(f);
+	if (LLVMLinkModules2(m->module, part))
+		compiler_die("%s cannot be linked into the program", path);
 }
 
 /* One copy in each linked file, whichever object brings it. */
@@ -69,13 +82,10 @@ void emit_begin(struct module *m)
 {
 	size_t len;
 
-	if (LLVMLinkModules2(m->module, read_fast(m)))
-		compiler_die("%s cannot be linked into the program", settings.fast);
+	link_part(m, settings.fast);
 	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
-		if (!LLVMIsDeclaration(f) && !strncmp(LLVMGetValueName2(f, &len), "__heddle_", 9)) {
-			forget_processor(f);
+		if (!LLVMIsDeclaration(f) && !strncmp(LLVMGetValueName2(f, &len), "__heddle_", 9))
 			merge(m, f);
-		}
 	for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g))
 		if (!LLVMIsDeclaration(g) && !strncmp(LLVMGetValueName2(g, &len), "__heddle_", 9))
 			merge(m, g);

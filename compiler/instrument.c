@@ -37,6 +37,8 @@ static void read_setting(const char *key, const char *value)
 		settings.per_file = !strcmp(value, "per-file");
 	else if (!strcmp(key, "fast"))
 		settings.fast = value;
+	else if (!strcmp(key, "replaced"))
+		settings.replaced = value;
 	else if (!strcmp(key, "report"))
 		settings.races_report = value;
 	else if (!strcmp(key, "barriers"))
@@ -460,9 +462,12 @@ int instrument_early(LLVMModuleRef module)
 {
 	struct module m;
 
-	if (!read_settings() || settings.select != SELECT_RACES || settings.per_file)
+	if (!read_settings() || settings.select == SELECT_NONE || settings.per_file)
 		return 0;
 	open_module(&m, module);
+	bool replaced = replace_called_back(&m);
+	if (settings.select != SELECT_RACES)
+		return replaced;
 	select_begin(&m);
 	walk_all(&m);
 	races_apply(&m);
@@ -491,6 +496,8 @@ int instrument_last(LLVMModuleRef module)
 	if (!read_settings())
 		return 0;
 	open_module(&m, module);
+	if (settings.select != SELECT_NONE && settings.per_file)
+		replace_called_back(&m);
 	select_begin(&m);
 	if (settings.select != SELECT_NONE) {
 		loops_tidy(&m);

@@ -80,6 +80,7 @@ struct settings {
 	enum select select;
 	bool per_file;
 	const char *fast;	  /* path of fast.bc */
+	const char *replaced;	  /* replaced.bc: functions of libc that call back */
 	const char *races_report; /* a file for what races/ finds */
 	const char *barriers;	  /* functions that are barriers, separated by ':' */
 	const char *foreign;	  /* objects of other compilers in this link, separated by ':' */
@@ -88,6 +89,11 @@ extern struct settings settings;
 
 /* instrument.c: the entries of the pass. They return whether the module was changed. */
 int instrument_early(LLVMModuleRef module);
+
+/* replace.c: functions of libc that call the program back become code of the program. True: there were some. */
+bool replace_called_back(struct module *m);
+/* emit.c: links the bitcode of a file of ours into the module. */
+void link_part(struct module *m, const char *path);
 int instrument_last(LLVMModuleRef module);
 
 /* Unless its address says that nobody else can be there. */

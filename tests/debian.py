@@ -63,7 +63,7 @@ class Apt:
 
 def compiler_digest(build):
     digest = hashlib.sha256()
-    for name in ('bin/heddle-cc', 'lib/heddle/heddle-pass.so', 'lib/heddle/fast.bc'):
+    for name in ('bin/heddle-cc', 'lib/heddle/heddle-pass.so', 'lib/heddle/fast.bc', 'lib/heddle/replaced.bc'):
         with open(os.path.join(build, name), 'rb') as file:
             digest.update(file.read())
     return digest.hexdigest()

@@ -3,7 +3,7 @@
  * twice. What could go wrong: libc moves the elements, and between its moves calls the program's own function, whose
  * reads race with the moves of another thread.
  */
-// run: fails measured="qsort calls back into hooked code: what it moves meanwhile is not in the order"
+// run: fails
 #include "bugs.h"
 
 enum { ROUNDS = 40, NUMBERS = 24 };

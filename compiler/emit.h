@@ -12,7 +12,7 @@
 #define EMIT_INLINED(X) \
 	X(current) X(bracket) X(events) X(close) X(due) \
 	X(open) X(open_two) X(open_range) X(open_copy) X(open_all) \
-	X(rounds) X(claimed) X(cancel) X(close_many)
+	X(rounds) X(claimed) X(claimed_one) X(claimed_two) X(cancel) X(close_many)
 /* clang-format on */
 #define EMIT_NUMBER(name) FAST_##name,
 enum fast { EMIT_INLINED(EMIT_NUMBER) FAST_COUNT };

@@ -25,6 +25,8 @@ void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 _Bool __heddle_claimed(struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
 		       uint64_t kind);
+_Bool __heddle_claimed_one(struct hook_self *self, uint64_t addr, uint64_t kind);
+_Bool __heddle_claimed_two(struct hook_self *self, uint64_t addr, uint64_t size, uint64_t kind);
 void __heddle_cancel(struct hook_self *self, uint64_t events);
 void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 HOOK_CALL void __heddle_mended(struct hook_self *self);
@@ -148,7 +150,7 @@ INLINE _Bool __heddle_due(struct hook_self *self)
 	return polls >= GET(self->poll_until);
 }
 
-/* ---- a loop as one bracket ----------------------------------------------------------------------------------------- */
+/* ---- a loop or group as one bracket ----------------------------------------------------------------------------------------- */
 
 /* A loop that goes round `more` times after the first, with `each` accesses a round: may it be one bracket? */
 INLINE _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each)
@@ -170,7 +172,18 @@ INLINE _Bool __heddle_claimed(struct hook_self *self, uint64_t first, uint64_t s
 	return (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
 }
 
-/* No loop in one bracket. Nothing has been done in it. */
+/* For a group: bytes that do not cross a page, and some that may cross one. */
+INLINE _Bool __heddle_claimed_one(struct hook_self *self, uint64_t addr, uint64_t kind)
+{
+	return (claim(self, addr) & kind) != 0;
+}
+
+INLINE _Bool __heddle_claimed_two(struct hook_self *self, uint64_t addr, uint64_t size, uint64_t kind)
+{
+	return (claim(self, addr) & claim(self, addr + size - 1) & kind) != 0;
+}
+
+/* Not in one bracket. Nothing has been done in it. */
 INLINE void __heddle_cancel(struct hook_self *self, uint64_t events)
 {
 	PUT(self->events, events - 1);

@@ -10,14 +10,15 @@
  *		the access itself                                  ... unless it would fault, or heddle is not there
  *	self->events = (self->events | 1) + 1  (release)         the bracket closes: one more event
  *
- * A loop whose accesses are all known before it begins has a second copy without any hooks (compiler/loops.c):
+ * A loop whose accesses are all known before it begins has a second copy without any hooks (compiler/loops.c), and so have
+ * accesses that follow one another (compiler/groups.c):
  *
  *	events = self->events |= 1
  *	if (all that it accesses is claimed  &&  events + 2 * accesses < self->group_until)
  *		the copy
  *		self->events = events + 2 * accesses - 1  (release)
  *	else
- *		self->events &= ~1; the loop with its hooks
+ *		self->events &= ~1; the original, with its hooks
  *
  * Words
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the

@@ -516,6 +516,7 @@ int instrument_last(LLVMModuleRef module)
 	sites_build(&m);
 	emit_begin(&m);
 	loops_copy(&m);
+	groups_copy(&m);
 	for (size_t i = 0; i < m.count; i++)
 		rewrite(&m, i);
 	rewrite_end();

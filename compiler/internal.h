@@ -139,6 +139,9 @@ void rewrite_end(void);
 void loops_tidy(struct module *m);
 void loops_copy(struct module *m);
 
+/* groups.c: gives accesses that follow one another a copy without hooks */
+void groups_copy(struct module *m);
+
 /* plugin.cpp: what LLVM-C does not offer */
 LLVMBasicBlockRef plugin_split(LLVMValueRef before);
 void plugin_forget_flags(LLVMModuleRef module);
@@ -170,6 +173,11 @@ bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
 void plugin_mark(LLVMModuleRef module, LLVMValueRef inst, const char *why);
 const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst);
 void plugin_unmark(LLVMModuleRef module);
+/* Can it be among hooked accesses in one bracket? Can it as well be computed earlier? Is its function not to be optimised? */
+bool plugin_is_harmless(LLVMValueRef inst);
+bool plugin_is_computed(LLVMValueRef inst);
+bool plugin_is_unoptimised(LLVMValueRef inst);
+bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes);
 /* Gives every loop of the function one block before it and after it, and values used outside a place there. */
 void plugin_tidy_loops(LLVMValueRef function);
 /* A pointer of a loop: begins at `first`, moves on by `stride` bytes each round; `size` bytes are accessed at each. */

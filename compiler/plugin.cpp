@@ -327,6 +327,49 @@ void plugin_tidy_loops(LLVMValueRef function)
 	}
 }
 
+/* What can be among hooked accesses in one bracket: it neither waits nor jumps, and can be there twice. */
+static bool is_harmless(const Instruction &inst)
+{
+	if (const auto *call = dyn_cast<CallBase>(&inst))
+		return isa<IntrinsicInst>(call) && call->willReturn() && call->doesNotThrow() &&
+		       !call->cannotDuplicate();
+	return !isa<FenceInst, AllocaInst>(inst) && !inst.isAtomic() && !inst.isEHPad();
+}
+
+bool plugin_is_harmless(LLVMValueRef inst)
+{
+	const auto *i = unwrap<Instruction>(inst);
+
+	return !i->isTerminator() && !i->getType()->isTokenTy() && !isa<PHINode>(i) && is_harmless(*i);
+}
+
+/* A number or address that can as well be computed earlier. */
+bool plugin_is_computed(LLVMValueRef inst)
+{
+	const auto *i = unwrap<Instruction>(inst);
+
+	return isa<GetElementPtrInst, CastInst, CmpInst, SelectInst>(i) ||
+	       (isa<BinaryOperator>(i) && isSafeToSpeculativelyExecute(i));
+}
+
+bool plugin_is_unoptimised(LLVMValueRef inst)
+{
+	return unwrap<Instruction>(inst)->getFunction()->hasOptNone();
+}
+
+/* How far is b behind a, if that is always the same? */
+bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes)
+{
+	const DataLayout &layout = unwrap(module)->getDataLayout();
+	APInt from(layout.getIndexTypeSizeInBits(unwrap(a)->getType()), 0), to = from;
+
+	if (unwrap(a)->stripAndAccumulateConstantOffsets(layout, from, true) !=
+	    unwrap(b)->stripAndAccumulateConstantOffsets(layout, to, true))
+		return false;
+	*bytes = (to - from).getSExtValue();
+	return true;
+}
+
 namespace
 {
 /* Accesses that are a fixed way apart go with one another: they are checked as one. */
@@ -350,14 +393,6 @@ class LoopCopy
 	SmallSetVector<const SCEVPredicate *, 4> conditions;
 	uint64_t each = 0;
 	const SCEV *more = nullptr;
-
-	/* What else is in the loop must neither wait nor be a hook of its own. */
-	static bool is_harmless(const Instruction &inst)
-	{
-		if (const auto *call = dyn_cast<CallBase>(&inst))
-			return isa<IntrinsicInst>(call) && call->willReturn() && call->doesNotThrow();
-		return !isa<FenceInst>(inst) && !inst.isAtomic();
-	}
 
 	bool merge(const SCEV *first, const SCEV *stride, int64_t size, bool writes)
 	{

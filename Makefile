@@ -136,7 +136,7 @@ $(filter-out %-cc,$(HEDDLE_CC)): $(BUILD)/bin/heddle-cc
 $(PASS): $(PASS_OBJ)
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
-	$(Q)g++ -shared -o $@ $^
+	$(Q)g++ -shared -o $@ $^ -lz3
 
 $(FAST): $(BUILD)/lib/heddle/%.bc: compiler/%.c Makefile | setup-build
 	@mkdir -p $(@D) $(BUILD)/obj/pass/compiler

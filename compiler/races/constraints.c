@@ -560,8 +560,19 @@ static void visit_inttoptr(LLVMValueRef i)
 		solve_points_anywhere(value(i));
 }
 
+/* An address has a node even if nothing that may be a pointer is read or written there: accesses are compared by it. */
+static void visit_addresses(LLVMValueRef i)
+{
+	for (int n = 0; n < LLVMGetNumOperands(i); n++) {
+		LLVMValueRef v = LLVMGetOperand(i, (unsigned)n);
+		if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind)
+			value(v);
+	}
+}
+
 static void visit(LLVMValueRef i, LLVMValueRef function)
 {
+	visit_addresses(i);
 	switch (LLVMGetInstructionOpcode(i)) {
 	case LLVMAlloca: new_object(i, OBJECT_STACK); break;
 	case LLVMLoad: load(i, LLVMGetOperand(i, 0)); break;

@@ -127,6 +127,28 @@ static const char *const libc_names[] = {
 #include "compiler/libc_names.h"
 };
 
+/* Of libm; also with f and l at the end. They access nothing but what they are given. */
+static const char *const math[] = { "acos",   "acosh",	 "asin",      "asinh",	   "atan",  "atan2",	 "atanh",
+				    "cbrt",   "ceil",	 "copysign",  "cos",	   "cosh",  "erf",	 "erfc",
+				    "exp",    "exp10",	 "exp2",      "expm1",	   "fabs",  "fdim",	 "floor",
+				    "fma",    "fmax",	 "fmin",      "fmod",	   "hypot", "ilogb",	 "ldexp",
+				    "log",    "log10",	 "log1p",     "log2",	   "logb",  "lrint",	 "lround",
+				    "llrint", "llround", "nearbyint", "nextafter", "pow",   "remainder", "rint",
+				    "round",  "scalbn",	 "sin",	      "sinh",	   "sqrt",  "tan",	 "tanh",
+				    "tgamma", "trunc" };
+static const char *const math_writes[] = { "frexp", "modf", "remquo", "sincos" };
+
+static bool is_math(const char *name, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(list[i]);
+		if (!strncmp(name, list[i], len) &&
+		    (!name[len] || ((name[len] == 'f' || name[len] == 'l') && !name[len + 1])))
+			return true;
+	}
+	return false;
+}
+
 static int compare_text(const void *name, const void *row)
 {
 	return strcmp(name, *(const char *const *)row);
@@ -152,6 +174,10 @@ enum external external_kind(LLVMValueRef function)
 	for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
 		if (!strncmp(name, beginnings[i].name, strlen(beginnings[i].name)))
 			return beginnings[i].kind;
+	if (is_math(name, math, sizeof math / sizeof *math))
+		return EXTERNAL_HARMLESS;
+	if (is_math(name, math_writes, sizeof math_writes / sizeof *math_writes))
+		return EXTERNAL_USES;
 	return bsearch(name, libc_names, sizeof libc_names / sizeof *libc_names, sizeof *libc_names, compare_text) ?
 		       EXTERNAL_LIBC :
 		       EXTERNAL_UNKNOWN;

@@ -327,8 +327,11 @@ static void come_down(void)
 struct held locksets_at(LLVMValueRef inst)
 {
 	const struct block *block = program_block_of(inst);
-	struct held h = at_block[block - program.blocks];
+	struct held h = { 0, 0 };
 
+	if (!at_block) /* not known yet */
+		return h;
+	h = at_block[block - program.blocks];
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i != inst; i = LLVMGetNextInstruction(i))
 		if (program_call(i))
 			h = apply(h, change_of(program_call(i)));
@@ -369,4 +372,5 @@ void locksets_end(void)
 {
 	free(of_function);
 	free(at_block);
+	at_block = NULL;
 }

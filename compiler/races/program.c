@@ -188,22 +188,37 @@ static bool in_cycle(uint32_t start)
 	return found;
 }
 
-static bool function_is_once(uint32_t function, int depth)
+static const struct call *only_call(uint32_t function)
 {
 	const struct call *only = NULL;
 
-	if (program.functions[function].ref == program.main_function)
-		return !LLVMGetFirstUse(program.main_function);
-	if (program.functions[function].given || depth > 8 || program.functions[function].classes != BIT(CLASS_MAIN))
-		return false;
 	for (uint32_t i = 0; i < program.call_count; i++)
 		for (uint32_t n = 0; n < program.calls[i].callee_count; n++)
 			if (program.calls[i].callees[n] == function) {
 				if (only)
-					return false;
+					return NULL;
 				only = &program.calls[i];
 			}
+	return only;
+}
+
+static bool function_is_once(uint32_t function, int depth)
+{
+	if (program.functions[function].ref == program.main_function)
+		return !LLVMGetFirstUse(program.main_function);
+	if (program.functions[function].given || depth > 8 || program.functions[function].classes != BIT(CLASS_MAIN))
+		return false;
+	const struct call *only = only_call(function);
 	return only && !in_cycle(only->block) && function_is_once(program.blocks[only->block].function, depth + 1);
+}
+
+const struct call *program_only_call(LLVMValueRef function)
+{
+	uint32_t f = program_function(function);
+
+	return f != UINT32_MAX && program.functions[f].ref != program.main_function && function_is_once(f, 0) ?
+		       only_call(f) :
+		       NULL;
 }
 
 bool program_is_once(LLVMValueRef inst)
@@ -211,4 +226,9 @@ bool program_is_once(LLVMValueRef inst)
 	const struct block *b = program_block_of(inst);
 
 	return !in_cycle((uint32_t)(b - program.blocks)) && function_is_once(b->function, 0);
+}
+
+bool program_function_is_once(uint32_t block)
+{
+	return function_is_once(program.blocks[block].function, 0);
 }

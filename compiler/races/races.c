@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 #include "compiler/races/races.h"
+#include "compiler/races/terms.h"
 
 static uint64_t milliseconds(void)
 {
@@ -45,6 +47,13 @@ static void judge(void)
 	free(why);
 }
 
+/* Large programs take a while: whoever watches is told what is done. */
+static void tell(const char *doing)
+{
+	if (isatty(STDERR_FILENO) && program.m && program.m->count > 5000)
+		fprintf(stderr, "heddle-cc: races: %s\n", doing);
+}
+
 void races_apply(struct module *m)
 {
 	LLVMValueRef main_function = LLVMGetNamedFunction(m->module, "main");
@@ -53,13 +62,17 @@ void races_apply(struct module *m)
 
 	if (!main_function || LLVMIsDeclaration(main_function))
 		return;
+	program.m = m;
+	tell("where pointers may point");
 	objects_solve(m, main_function);
 	sharing_find(m);
 	program_begin(m, main_function);
 	parties_list();
+	tell("threads and locks");
 	threads_begin();
 	locksets_begin();
 	parties_fill();
+	tell("pairs of accesses");
 	warnings_find();
 	warnings_prune();
 	judge();
@@ -67,9 +80,12 @@ void races_apply(struct module *m)
 	warnings.milliseconds = milliseconds() - begin;
 	warnings.kilobytes = (size_t)usage.ru_maxrss;
 	report_write(m);
+	phases_end();
 	warnings_end();
 	locksets_end();
 	threads_end();
+	stable_end();
+	terms_close();
 	program_end();
 	objects_end();
 	plugin_forget_shape();

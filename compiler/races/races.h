@@ -65,7 +65,9 @@ void program_end(void);
 uint32_t program_function(LLVMValueRef f); /* UINT32_MAX: not seen */
 struct block *program_block_of(LLVMValueRef inst);
 struct call *program_call(LLVMValueRef inst);
-bool program_is_once(LLVMValueRef inst); /* is this place passed at most once in a run? */
+bool program_is_once(LLVMValueRef inst);		     /* is this place passed at most once in a run? */
+const struct call *program_only_call(LLVMValueRef function); /* of one that is run once by the first thread, or NULL */
+bool program_function_is_once(uint32_t block);		     /* is the function around it? */
 
 /* ---- threads.c --------------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +98,7 @@ uint64_t threads_created(const struct call *c); /* classes that a call of pthrea
 /* joins.c: what is surely over when the first thread goes from a block to the next one, or past a call. */
 void joins_begin(void);
 void joins_end(void);
+bool joins_check(void);
 uint64_t joins_at_call(const struct call *c);
 uint64_t joins_at_edge(uint32_t from, uint32_t to);
 
@@ -154,6 +157,10 @@ struct warnings {
 };
 extern struct warnings warnings;
 
+/* stable.c: who writes what */
+void stable_begin(void);
+void stable_end(void);
+
 /* parties.c */
 void parties_list(void);
 void parties_fill(void);
@@ -165,7 +172,13 @@ void warnings_end(void);
 const char *warnings_object(uint32_t object);
 const char *warnings_place(LLVMValueRef inst);
 
-extern const struct step step_threads;
+extern const struct step step_threads, step_phases, step_partitions;
+bool prune_same_time(const struct party *a, unsigned x, const struct party *b, unsigned y);
+
+/* phases.c: can threads of these classes be there without a barrier between? */
+void phases_begin(void);
+void phases_end(void);
+bool phases_meet(const struct party *a, unsigned x, const struct party *b, unsigned y);
 
 /* report.c: what `heddle races` reads goes into the binary, as JSON. */
 void report_write(struct module *m);

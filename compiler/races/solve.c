@@ -15,7 +15,7 @@
 #include <string.h>
 #include "compiler/races/objects.h"
 
-enum { MOST_PLACES = 48, POINTER = 8 };
+enum { MOST_PLACES = 48, POINTER = 8, MOST_WORDS = 1 << 17 };
 
 enum complex { LOAD, STORE, MOVE, CALL };
 
@@ -44,6 +44,9 @@ static uint32_t object_count, object_room;
 static struct place *places;
 static uint32_t place_count, place_room;
 static bool changed;
+/* When the sets grow too large, given objects are not told apart any more: the unknown stands for all of them. */
+static bool coarse;
+static struct bits given_places;
 static uint32_t *newly_given;
 static uint32_t newly_count, newly_room;
 
@@ -153,6 +156,7 @@ static void give_contents(uint32_t place)
 
 	nodes[find(in)].give = true;
 	add_place(out, UNKNOWN_PLACE);
+	bits_add(&given_places, place);
 	changed = true;
 }
 
@@ -176,7 +180,7 @@ static uint32_t find_place(uint32_t object, int64_t offset, uint64_t stride)
 
 static uint32_t place_at(uint32_t object, int64_t offset, uint64_t stride)
 {
-	if (object == UNKNOWN_OBJECT)
+	if (object == UNKNOWN_OBJECT || (coarse && objects[object].given))
 		return UNKNOWN_PLACE;
 	if (stride) {
 		offset %= (int64_t)stride;
@@ -381,12 +385,28 @@ static void collapse_cycles(void)
 
 /* ---- rounds --------------------------------------------------------------------------------------------------------------- */
 
+static void make_coarse(struct node_row *n, struct bits *rest)
+{
+	bits_difference(rest, &n->places, &given_places);
+	if (bits_count(rest) == bits_count(&n->places))
+		return;
+	bits_add(rest, UNKNOWN_PLACE);
+	struct bits swap = n->places;
+	n->places = *rest;
+	*rest = swap;
+}
+
 static void pass_on(void)
 {
 	struct bits fresh = { 0 };
+	size_t words = 0;
 
 	for (uint32_t i = order_count; i--;) {
 		struct node_row *n = &nodes[order[i]];
+		words += n->places.count;
+		coarse |= words > MOST_WORDS;
+		if (coarse)
+			make_coarse(n, &fresh);
 		bits_difference(&fresh, &n->places, &n->passed);
 		if (!fresh.count)
 			continue;
@@ -503,6 +523,8 @@ void solve_end(void)
 	free(places);
 	free(order);
 	free(newly_given);
+	bits_free(&given_places);
+	coarse = false;
 	nodes = NULL;
 	objects = NULL;
 	places = NULL;

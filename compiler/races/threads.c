@@ -337,6 +337,25 @@ uint64_t threads_ever(LLVMValueRef inst)
 
 /* ---- beside each other ----------------------------------------------------------------------------------------------------------- */
 
+/* The only call that creates a class, if the first thread alone makes it. */
+static void find_creates(void)
+{
+	bool several[MOST_CLASSES] = { false };
+
+	for (uint32_t i = 0; i < program.call_count; i++) {
+		struct call *c = &program.calls[i];
+		uint64_t by = program.functions[program.blocks[c->block].function].classes;
+		for (unsigned n = CLASS_FIRST; is_create(c) && n < class_count; n++)
+			if (threads_created(c) & BIT(n)) {
+				several[n] |= classes[n].create || by != BIT(CLASS_MAIN);
+				classes[n].create = c;
+			}
+	}
+	for (unsigned n = 0; n < class_count; n++)
+		if (several[n] || n == MOST_CLASSES - 1)
+			classes[n].create = NULL;
+}
+
 static void find_beside(void)
 {
 	for (uint32_t i = 0; i < program.call_count; i++) {
@@ -350,7 +369,6 @@ static void find_beside(void)
 				continue;
 			classes[n].many |= !!(now & BIT(n)) || by & BIT(CLASS_OUTSIDE);
 			classes[n].beside |= now | created_by[n];
-			classes[n].create = classes[n].create || by != BIT(CLASS_MAIN) ? NULL : c;
 		}
 	}
 	for (unsigned x = 0; x < class_count; x++)
@@ -395,6 +413,17 @@ const char *threads_name(unsigned class)
 	return class < CLASS_FIRST ? fixed[class] : external_name(classes[class].entry);
 }
 
+/* With the joins that are believed now. */
+static void follow_again(void)
+{
+	given_gen = 0;
+	memset(alive, 0, program.block_count * sizeof *alive);
+	memset(ever, 0, program.block_count * sizeof *ever);
+	memset(reached, 0, program.block_count * sizeof *reached);
+	summarise_all();
+	follow_main();
+}
+
 void threads_begin(void)
 {
 	memset(created_by, 0, sizeof created_by);
@@ -408,9 +437,15 @@ void threads_begin(void)
 	reached = calloc(program.block_count + 1, sizeof *reached);
 	if (!of_function || !alive || !ever || !reached)
 		compiler_die("out of memory");
-	joins_begin();
 	summarise_all();
 	follow_main();
+	find_creates();
+	parties_fill();
+	stable_begin();
+	joins_begin();
+	do {
+		follow_again();
+	} while (joins_check());
 	find_beside();
 }
 

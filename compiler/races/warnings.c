@@ -20,7 +20,11 @@
 
 struct warnings warnings;
 
-enum { MOST_OF_ONE_OBJECT = 4000 }; /* accesses; beyond that all of them are hooked without comparing */
+enum {
+	MOST_OF_ONE_OBJECT = 4000, /* accesses; beyond that all of them are hooked without comparing */
+	MOST_OF_GIVEN =
+		200, /* of an object that code outside may access: they are hooked anyhow, and compared to be told */
+};
 
 static const char why_not_shared[] = "no other thread can reach it";
 static const char why_alone[] = "while there is only one thread";
@@ -64,7 +68,7 @@ static void list_uses(void)
 		BITS_EACH(objects_of(p->addr), place)
 		{
 			uint32_t object = solve_place((uint32_t)place)->object;
-			if (solve_object_at(object)->shared && !solve_object_at(object)->given)
+			if (object != UNKNOWN_OBJECT && solve_object_at(object)->shared)
 				add_use((struct use){ object, (uint32_t)place, i });
 		}
 	}
@@ -138,6 +142,8 @@ static size_t same_party(const struct use *u, const struct use *end)
 
 static void compare_object(const struct use *first, const struct use *end)
 {
+	if (end - first > MOST_OF_GIVEN && solve_object_at(first->object)->given)
+		return;
 	if (end - first > MOST_OF_ONE_OBJECT) {
 		for (const struct use *u = first; u < end; u++)
 			warnings.parties[u->party].unknown = true;
@@ -202,7 +208,7 @@ void warnings_find(void)
 
 /* ---- steps -------------------------------------------------------------------------------------------------------------------- */
 
-static const struct step *const steps[] = { &step_threads };
+static const struct step *const steps[] = { &step_threads, &step_phases, &step_partitions };
 
 const char *warnings_place(LLVMValueRef inst)
 {

@@ -5,7 +5,7 @@
 #   make check      quick tests, under 3 minutes
 #   make test       all tests, under 45 minutes on 2 cores
 #   make bench      what recording costs
-#   make soak       the full counts; can be stopped and started again
+#   make soak       the full counts; can be stopped and started again; SCALE=0.02 takes that part of them
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make format     lay out all C sources
 #
@@ -158,6 +158,12 @@ stress-with: $(STRESS_OBJ)
 		-Iruntime/order -pthread -o $(OUT) $(FILE) \
 		$(filter-out %/$(notdir $(FILE)).o,$(STRESS_OBJ)) $(STRESS_LIBS)
 
+# A loader with FILE instead of PLACE, for tests/generated/faults.py.
+.PHONY: loader-with
+loader-with: $(LOADER_OBJ)
+	$(Q)$(CC) $(filter-out -MMD -MP $(WARN),$(LOADER_FLAGS)) -I$(dir $(PLACE)) -c -o $(OUT).o $(FILE)
+	$(Q)$(CC) $(LOADER_LINK) -o $(OUT) $(OUT).o $(filter-out $(BUILD)/obj/loader/$(PLACE).o,$(LOADER_OBJ))
+
 # The stubs of libc's functions that lock inside come from the list of all of them.
 $(BUILD)/made/stubs.S: interpose/libc/generate.py interpose/libc/functions.list
 	@mkdir -p $(@D) $(BUILD)/made/interpose/libc
@@ -227,7 +233,7 @@ test-other-arch:
 	@BUILD=$(BUILD) tests/other-arch/run.sh
 
 soak: all setup-soak
-	@python3 tests/run.py --soak --build=$(BUILD)
+	@python3 tests/run.py --soak --scale=$(or $(SCALE),1) --build=$(BUILD)
 
 bench: all setup-bench
 	@python3 bench/run.py --build=$(BUILD)

@@ -126,8 +126,8 @@ class Trial:
             raise Skip(f'heddle {verb} has no {option}')
 
     def count(self, test, soak):
-        """How often: the test's number, or soak's."""
-        return soak if self.settings.level == 'soak' else test
+        """How often: the test's number, or soak's part that was asked for."""
+        return max(1, round(soak * self.settings.scale)) if self.settings.level == 'soak' else test
 
     # ---- commands
 

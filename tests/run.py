@@ -129,7 +129,7 @@ def unit_cases(source):
                    measured=keys.get('measured'))
 
 
-def module_cases(folder, path, soak):
+def module_cases(folder, path, soak, scale):
     """A Python file: each function case_NAME(trial) is a case, cut into `batches` for soak if it says so."""
     spec = importlib.util.spec_from_file_location(f'{folder}_{os.path.basename(path)[:-3]}', path)
     module = importlib.util.module_from_spec(spec)
@@ -137,7 +137,7 @@ def module_cases(folder, path, soak):
     for name, function in inspect.getmembers(module, inspect.isfunction):
         if not name.startswith('case_') or (getattr(function, 'only_soak', False) and not soak):
             continue
-        batches = getattr(function, 'batches', 1) if soak else 1
+        batches = max(1, round(getattr(function, 'batches', 1) * scale)) if soak else 1
         for batch in range(batches):
             case = Case(folder, name[5:], function, variant=f'{batch + 1} of {batches}' if batches > 1 else '',
                         quick=getattr(function, 'quick', False), known_failure=getattr(function, 'known_failure', None))
@@ -145,7 +145,7 @@ def module_cases(folder, path, soak):
             yield case
 
 
-def find_cases(level, build):
+def find_cases(level, build, scale):
     cases = []
     for folder in sorted(os.path.basename(os.path.dirname(d)) for d in glob.glob(f'{ROOT}/tests/*/')):
         for number, path in enumerate(sorted(glob.glob(f'{ROOT}/tests/{folder}/*'))):
@@ -158,7 +158,7 @@ def find_cases(level, build):
             elif folder != 'unit' and path.endswith(('.c', '.cpp')):
                 cases += program_cases(folder, path, level)
             elif path.endswith('.py'):
-                cases += module_cases(folder, path, level == 'soak')
+                cases += module_cases(folder, path, level == 'soak', scale)
     if level == 'check':
         # Every unit test, and of each other folder what is marked, or else the first.
         chosen = [c for c in cases if c.quick]
@@ -306,7 +306,7 @@ class Soak:
         with open(path, 'w') as file:
             print(f'make soak, began {self.state["began"]}, ended {today}', file=file)
             print(f'{platform.machine()}, Linux {platform.release()}, {os.cpu_count()} cores, '
-                  f'{settings.replays} replays per case', file=file)
+                  f'{settings.replays} replays per case' + (f', {settings.scale} of all counts' if settings.scale != 1 else ''), file=file)
             for name, seconds in sorted(self.state['passed'].items()):
                 print(f'passed  {name}  {seconds} s', file=file)
             for case in cases:
@@ -330,6 +330,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--check', action='store_true', help='unit tests and one case per folder, one replay each')
     parser.add_argument('--soak', action='store_true', help='the full counts; a stopped run is taken up again')
+    parser.add_argument('--scale', type=float, default=1, metavar='PART', help='with --soak: this part of all counts and times, such as 0.02')
     parser.add_argument('--replays', type=int, help='replays of each recording (1 with --check, 50 with --soak, else 5)')
     parser.add_argument('--only', metavar='PATTERN', help='only cases whose name contains this regular expression')
     parser.add_argument('-j', '--jobs', type=int, default=min(2, os.cpu_count() or 1))
@@ -338,7 +339,7 @@ def options():
     parser.add_argument('--build', default=os.path.join(ROOT, 'build'), help='where make has built')
     settings = parser.parse_args()
     settings.level = 'soak' if settings.soak else 'check' if settings.check else 'test'
-    settings.replays = settings.replays or {'soak': 50, 'check': 1, 'test': 5}[settings.level]
+    settings.replays = settings.replays or {'soak': max(1, round(50 * settings.scale)), 'check': 1, 'test': 5}[settings.level]
     settings.build = os.path.abspath(settings.build)
     settings.offline = offline_prefix()
     return settings
@@ -346,9 +347,9 @@ def options():
 
 def main():
     settings = options()
-    cases = find_cases(settings.level, settings.build)
+    cases = find_cases(settings.level, settings.build, settings.scale)
     if settings.only:
-        cases = [c for c in find_cases('soak' if settings.soak else 'test', settings.build) if re.search(settings.only, c.id)]
+        cases = [c for c in find_cases('soak' if settings.soak else 'test', settings.build, settings.scale) if re.search(settings.only, c.id)]
     if settings.list:
         print('\n'.join(c.id for c in cases))
         return 0

@@ -174,6 +174,8 @@ def call(p, thread, phase, depth):
     return p.make(p.rng.choice((
         f'note(&hash, (uint64_t)pwrite(file, memory + {a}, {n}, {p.rng.randrange(200)}));\n',
         f'note(&hash, (uint64_t)pread(file, memory + {a}, {n}, {p.rng.randrange(200)}));\n',
+        # who takes another's bytes leaves it waiting for some: there are always as many writes as reads
+        f'if (i % 4 == 2 && write(pipes[1], memory + {a}, 4) == 4) note(&hash, (uint64_t)read(pipes[0], memory + {a}, 4));\n',
         'if (i % 8 == 3) nanosleep(&(struct timespec){ 0, 1000 }, NULL);\n',
         'if (i % 4 == 1) sched_yield();\n')))
 

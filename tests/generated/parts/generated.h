@@ -44,7 +44,7 @@ static pthread_barrier_t gate;
 static unsigned char *blocks[SLOTS]; /* on the heap: anybody may free one and put another there */
 static pthread_t threads[THREADS_MAX];
 static uint64_t seen[THREADS_MAX];
-static int file;
+static int file, pipes[2];
 
 static inline UNUSED void note(uint64_t *hash, uint64_t value)
 {
@@ -92,7 +92,7 @@ static int run_program(const struct program *p)
 	running = p;
 	signal(SIGUSR1, on_signal);
 	file = memfd_create("generated", 0);
-	if (ftruncate(file, 512))
+	if (ftruncate(file, 512) || pipe(pipes))
 		abort();
 	pthread_barrier_init(&gate, NULL, p->threads + 1);
 	for (unsigned i = 0; i < p->threads; i++)

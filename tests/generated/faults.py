@@ -1,0 +1,90 @@
+"""Planted faults: generated programs must notice when region, or what calls it, lacks something.
+
+A fault is a change of one source of the runtime, compiled into a loader of its own, so that the sources stay free of switches. The
+faults inside region are those of orders/faults.py; here they meet the real hooks, threads and system calls.
+"""
+import importlib.util
+import os
+import shutil
+
+import soak
+from harness import ROOT, Failure
+
+SEEDS = 36
+
+# Outside the scheme: source, [(text, instead)].
+RUNTIME = {
+    'the end of a region after a call has read its inputs':
+        ('runtime/hooks/kernel.c', [('if (t->self->events != before)\n\t\torder_before_wait_again(t);', '(void)before;')]),
+    'the end of a region before an op or a call':
+        ('runtime/hooks/sync.c', [('pauses(&t->order);', ';')]),
+    'what a call writes as an access':
+        ('runtime/hooks/kernel.c', [('if (likely(!t->hooked))\n\t\treturn user_copy', 'if (t)\n\t\treturn user_copy')]),
+    'that an event is not yet known': ('runtime/hooks/services.c', [('event < fork_base || learn(', 'event < fork_base || !learn(')]),
+    'the accesses before an op': ('runtime/hooks/services.c', [('t->self->events / 2, __ATOMIC_RELAXED);', 't->self->events / 2 + 600, __ATOMIC_RELAXED);')]),
+    'waiting for an access': ('runtime/hooks/services.c', [('return order_events(slot) >= event;', 'return order_events(slot) + 1 >= event / 2;')]),
+}
+# Too rare in whole programs, or without a place there: orders/faults.py and models/ find them.
+NOT_HERE = {'the wait for a bracket', 'an event that has begun', 'the lock of a page', 'the region in which the owner got its page',
+            'who made a page fine', 'what the words of a page said', 'the last look at a word', 'the second granule of 16 bytes'}
+
+
+def faults_of_region():
+    spec = importlib.util.spec_from_file_location('orders_faults', f'{ROOT}/tests/orders/faults.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {what: (f'runtime/order/{file}', changes) for file in ('region.c', 'region_claims.c', 'region_words.c', 'region_hold.c')
+            for what, (changes, _) in module.FAULTS[file].items() if what not in NOT_HERE}
+
+
+def plant(t, place, changes):
+    """A folder like build/, with this fault in its loader."""
+    with open(f'{ROOT}/{place}') as source:
+        text = source.read()
+    for old, new in changes:
+        t.check(old in text, f'{place} has no "{old.strip()}" any more: plant this fault anew')
+        text = text.replace(old, new)
+    top = t.path('planted')
+    shutil.rmtree(top, ignore_errors=True)
+    shutil.copytree(os.path.join(t.settings.build, 'bin'), f'{top}/bin', symlinks=True)
+    shutil.copytree(os.path.join(t.settings.build, 'lib'), f'{top}/lib')
+    with open(f'{top}/{os.path.basename(place)}', 'w') as file:
+        file.write(text)
+    os.unlink(f'{top}/lib/heddle/loader-mapped')
+    t.run_well(['make', '-s', 'loader-with', f'BUILD={t.settings.build}', f'PLACE={place}', f'FILE={top}/{os.path.basename(place)}',
+                f'OUT={top}/lib/heddle/loader'], cwd=ROOT, timeout=600)
+    os.link(f'{top}/lib/heddle/loader', f'{top}/lib/heddle/loader-mapped')
+    return top
+
+
+def must_notice(t, what, place, changes, binary, seeds):
+    s = soak.Soak(plant(t, place, changes), replays=5, say=lambda text: None)
+    try:
+        for seed in seeds:
+            s.trial(binary, seed, 'region')
+    except soak.Wrong as wrong:
+        t.notes.append(f'without {what}: seed {seed}: {str(wrong).splitlines()[0][:150]}')
+        return
+    finally:
+        s.close()
+    raise Failure(f'{place} without {what}: not noticed by {len(seeds)} programs')
+
+
+def case_noticed(t):
+    soak.LIMIT = 20     # standing still is noticed, too
+    good = soak.Soak(t.settings.build)
+    seeds = range(1, 1 + SEEDS)
+    missed = []
+    try:
+        binary = good.compile([soak.generate.Program(seed) for seed in seeds])
+        for what, (place, changes) in {**RUNTIME, **faults_of_region()}.items():
+            try:
+                must_notice(t, what, place, changes, binary, seeds)
+            except Failure as failure:
+                missed.append(str(failure))
+    finally:
+        good.close()
+    t.check(not missed, '\n'.join(missed))
+
+
+case_noticed.only_soak = True

@@ -4,7 +4,7 @@
 #   make demo       record and replay a small program
 #   make check      quick tests, under 3 minutes
 #   make test       all tests, under 45 minutes on 2 cores
-#   make bench      what recording costs
+#   make bench      what recording costs; with QUICK=1 short loops, to see that it works
 #   make soak       the full counts; can be stopped and started again; SCALE=0.02 takes that part of them
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make format     lay out all C sources
@@ -235,13 +235,14 @@ test-other-arch:
 soak: all setup-soak
 	@python3 tests/run.py --soak --scale=$(or $(SCALE),1) --build=$(BUILD)
 
+bench: SHORT := $(if $(QUICK),--quick)
 bench: all setup-bench
-	@python3 bench/run.py --build=$(BUILD)
-	@python3 bench/threads.py --build=$(BUILD)
-	@python3 bench/orders.py --build=$(BUILD)
-	@python3 bench/light.py --build=$(BUILD)
-	@python3 bench/leap.py --build=$(BUILD) --rounds=3
-	@python3 bench/kernels.py --build=$(BUILD) --rounds=3
+	@python3 bench/run.py --build=$(BUILD) $(SHORT)
+	@python3 bench/threads.py --build=$(BUILD) $(SHORT)
+	@python3 bench/orders.py --build=$(BUILD) $(SHORT)
+	@python3 bench/light.py --build=$(BUILD) $(SHORT)
+	@python3 bench/leap.py --build=$(BUILD) --rounds=3 $(SHORT)
+	@python3 bench/kernels.py --build=$(BUILD) --rounds=3 $(SHORT)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle $(DESTDIR)$(PREFIX)/share/man/man1

@@ -2,7 +2,8 @@
 """Every order over five workloads, without loader and compiler: build/tests/order-stress --bench.
 
 ns of CPU time per access natively and recorded (both take turns, the smallest of all rounds counts), log bytes per 1,000
-accesses before and after zstd (medians), and ns per event at replay. As tables, and as a plot for each workload.
+accesses before and after zstd (medians), ns per event at replay, how many replays were the same run, and the peak of memory, log
+included, natively and recorded. As tables, and as a plot for each workload.
 """
 import argparse
 import json
@@ -28,8 +29,8 @@ def schemes(settings):
 
 
 def measure(settings):
-    """{workload: {threads: {scheme: row}}}; a scheme that cannot do a workload in time has no row."""
-    found = {w: {n: {} for n in settings.threads} for w in WORKLOADS}
+    """{workload: {threads: {scheme: row}}}, and what did not end; a scheme that cannot do a workload in time has no row."""
+    found, starved = {w: {n: {} for n in settings.threads} for w in WORKLOADS}, []
     for scheme in settings.schemes or schemes(settings):
         for workload in WORKLOADS:
             for threads in settings.threads:
@@ -40,24 +41,38 @@ def measure(settings):
                 try:
                     done = subprocess.run(argv, capture_output=True, text=True, timeout=settings.limit)
                 except subprocess.TimeoutExpired:
-                    print(f'{scheme} {workload} {threads} threads: no end after {settings.limit} s', file=sys.stderr)
+                    print(f'{scheme} {workload} {threads} threads: STARVES: no end after {settings.limit} s', file=sys.stderr)
+                    starved.append((scheme, workload, threads))
                     continue
                 if done.returncode:
                     print(done.stderr.strip(), file=sys.stderr)
                     continue
                 found[workload][threads][scheme] = json.loads(done.stdout)
-    return found
+    return found, starved
 
 
 def print_workload(name, by_threads):
     print(f'\n{WORKLOADS[name]} ({name})')
-    print(f'{"order":22}{"threads":>8}{"native":>9}{"record":>9}{"ratio":>8}{"bytes":>10}{"zstd":>9}{"replay":>9}')
-    print(f'{"":22}{"":8}{"ns":>9}{"ns":>9}{"":8}{"/1000":>10}{"/1000":>9}{"ns":>9}')
+    print(f'{"order":22}{"threads":>8}{"native":>9}{"record":>9}{"ratio":>8}{"bytes":>10}{"zstd":>9}{"replay":>9}{"same":>7}{"MiB":>14}')
+    print(f'{"":22}{"":8}{"ns":>9}{"ns":>9}{"":8}{"/1000":>10}{"/1000":>9}{"ns":>9}{"":7}{"native, rec.":>14}')
     for threads, rows in by_threads.items():
         for scheme, r in rows.items():
             replay = f'{r["replay"]:9.1f}' if r['replay'] else '        -'
             print(f'{scheme:22}{threads:8}{r["native"]:9.2f}{r["record"]:9.2f}{r["record"] / max(r["native"], 1e-9):8.1f}'
-                  f'{r["bytes"]:10.1f}{r["zstd"]:9.1f}{replay}')
+                  f'{r["bytes"]:10.1f}{r["zstd"]:9.1f}{replay}{r["same"]:5}/{r["tried"]}{r["native_kib"] / 1024:7.1f}{r["record_kib"] / 1024:7.1f}')
+
+
+def print_rates(found):
+    """Of orders that do not promise to be exact: how many replays were the same run."""
+    sums = {}
+    for by_threads in found.values():
+        for rows in by_threads.values():
+            for scheme, r in rows.items():
+                same, tried = sums.get(scheme, (0, 0))
+                sums[scheme] = same + r['same'], tried + r['tried']
+    print('\nreplays that were the same run:')
+    for scheme, (same, tried) in sums.items():
+        print(f'  {scheme:22}{same:5} of {tried}')
 
 
 def draw(name, by_threads, directory):
@@ -76,22 +91,27 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--build', default=os.path.join(ROOT, 'build'))
     parser.add_argument('--threads', type=lambda text: [int(n) for n in text.split(',')], default=[1, 2, 4, 8])
-    parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--accesses', type=int, default=200000, help='of all threads together')
+    parser.add_argument('--rounds', type=int, help='5; quick: 1')
+    parser.add_argument('--accesses', type=int, help='of all threads together (200000; quick: 20000)')
+    parser.add_argument('--quick', action='store_true', help='short loops, to see that it works')
     parser.add_argument('--limit', type=int, default=120, help='seconds for one cell')
     parser.add_argument('--json', help='write all figures to this file')
     parser.add_argument('schemes', nargs='*', help='only these')
-    return parser.parse_args()
+    settings = parser.parse_args()
+    settings.rounds = settings.rounds or (1 if settings.quick else 5)
+    settings.accesses = settings.accesses or (20000 if settings.quick else 200000)
+    return settings
 
 
 def main():
     settings = options()
     directory = os.path.join(os.path.abspath(settings.build), 'bench')
     os.makedirs(directory, exist_ok=True)
-    found = measure(settings)
+    found, starved = measure(settings)
     for name, by_threads in found.items():
         print_workload(name, by_threads)
-    print()
+    print_rates(found)
+    print('\nno end: ' + (', '.join(f'{s} {w} {n}' for s, w, n in starved) or 'none; no order starves'))
     for name, by_threads in found.items():
         draw(name, by_threads, directory)
     if settings.json:

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -840,6 +841,8 @@ static void run_child(void)
 	_exit(0);
 }
 
+long host_memory;
+
 enum outcome host_run(enum host_mode mode, const struct order_scheme *with)
 {
 	int status;
@@ -858,7 +861,9 @@ enum outcome host_run(enum host_mode mode, const struct order_scheme *with)
 		alarm(plan.stall * 30); /* a fault may make it go round for ever: then it is killed, and that is told */
 		run_child();
 	}
-	waitpid(child, &status, 0);
+	struct rusage used;
+	wait4(child, &status, 0, &used);
+	host_memory = used.ru_maxrss;
 	if (WIFSIGNALED(status)) {
 		snprintf(complaint, 4000, "killed by signal %d", WTERMSIG(status));
 		return CRASHED;

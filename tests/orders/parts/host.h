@@ -76,6 +76,7 @@ extern char *complaint; /* what a child said about its end; shared */
 void host_open(void);		      /* once */
 void host_plan(const struct plan *p); /* before each recording */
 enum outcome host_run(enum host_mode mode, const struct order_scheme *scheme);
+extern long host_memory; /* KiB that the last run had at its peak, with its log */
 /* light, after a recording: its log becomes the one for replay (solve.c). false: no schedule; sets complaint. */
 struct light_limits;
 extern struct light_outcome host_solved;

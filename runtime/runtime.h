@@ -100,6 +100,7 @@ struct thread {
 	struct thread *waiters;	     /* who waits for an op of this thread */
 	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
 	uint64_t chaos;		     /* state of its random numbers */
+	uint32_t chaos_points;	     /* accesses that could be disturbed so far */
 	struct exclusive exclusive;  /* see runtime/atomics/ */
 	uint64_t atomic_objects[8];
 	uint32_t atomic_last;

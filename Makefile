@@ -141,7 +141,7 @@ $(PASS): $(PASS_OBJ)
 $(FAST): $(BUILD)/lib/heddle/%.bc: compiler/%.c Makefile | setup-build
 	@mkdir -p $(@D) $(BUILD)/obj/pass/compiler
 	$(call says,CLANG $@)
-	$(Q)clang-$(LLVM) $(FAST_FLAGS) -MF $(BUILD)/obj/pass/compiler/$*.d -c -o $@ $<
+	$(Q)clang-$(LLVM) $(FAST_FLAGS) $(if $(filter replaced,$*),-fexceptions) -MF $(BUILD)/obj/pass/compiler/$*.d -c -o $@ $<
 
 $(STRESS): $(STRESS_OBJ)
 	@mkdir -p $(@D)

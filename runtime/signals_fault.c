@@ -74,6 +74,9 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	}
 }
 
+/* No call of another thread can have made the difference there: the instruction itself may fault. */
+#define NEVER_MAPPED 4096
+
 void signals_fault_at_hook(struct thread *t, uint64_t place)
 {
 	siginfo_t info;
@@ -88,7 +91,7 @@ void signals_fault_at_hook(struct thread *t, uint64_t place)
 		order_fault(t);
 		check_fault(t, sig, addr, pc, place, false, &a);
 	} else {
-		if (one_thread || a.handler <= 1 || t->mask & SIGNAL_BIT(sig))
+		if (one_thread || a.handler <= 1 || t->mask & SIGNAL_BIT(sig) || addr < NEVER_MAPPED)
 			return;
 		order_fault(t);
 		log_fault(t, sig, false, addr, pc, place, &a);

@@ -33,7 +33,7 @@ def case_finds_a_rare_failure(t):
     """A program of tests/bugs that fails in few runs: the failing one is found, kept, and replays as printed."""
     program = cells.program(t, os.path.join(cells.BUGS, 'reuse.c'))
     outcome = hunt(t, '--runs=500', '--', program, '2')
-    again = check_kept(t, outcome, 'reuse')
+    again = check_kept(t, outcome, os.path.basename(program))
     t.check(again.status == 1 and b'FAILED' in again.out and again.out == outcome.out,
             f'found {outcome.out!r}, replayed {again}: {again.out!r}')
 
@@ -120,7 +120,7 @@ def case_interrupted(t):
 def case_via_parallel(t):
     program = cells.program(t, os.path.join(cells.BUGS, 'reuse.c'))
     outcome = hunt(t, '--via=parallel', '--runs=500', '--', program, '2')
-    again = check_kept(t, outcome, 'reuse')
+    again = check_kept(t, outcome, os.path.basename(program))
     t.check(again.status == 1 and b'FAILED' in again.out, f'replay: {again}')
     outcome = hunt(t, '--via=parallel', '--runs=3', '--', 'sh', '-c', 'echo "a  b"; exit 0')
     t.check(outcome.status == NONE and b'no run failed' in outcome.err, f'{outcome}')

@@ -228,7 +228,7 @@ static const char *name_of(LLVMValueRef function)
 	return LLVMGetValueName2(function, &len);
 }
 
-static bool begins(const char *name, const char *const *list)
+bool name_begins(const char *name, const char *const *list)
 {
 	for (; *list; list++)
 		if (!strncmp(name, *list, strlen(*list)))
@@ -249,7 +249,7 @@ static bool only_locks(const char *name)
 					    "cnd_",
 					    NULL };
 
-	return begins(name, list);
+	return name_begins(name, list);
 }
 
 /* The C++ language itself, and what frees. */
@@ -272,7 +272,7 @@ static bool keeps_nothing(const char *name)
 					    "pthread_equal",
 					    NULL };
 
-	return begins(name, list);
+	return name_begins(name, list);
 }
 
 static bool allocates(LLVMValueRef call)
@@ -388,37 +388,47 @@ static void call_libc(LLVMValueRef call)
 	free(after.ranges);
 }
 
-static void call_intrinsic(LLVMValueRef call, const char *name)
+bool intrinsic_is_harmless(const char *name)
 {
-	static const char *const harmless[] = { "llvm.lifetime",
-						"llvm.dbg",
-						"llvm.assume",
-						"llvm.invariant",
-						"llvm.prefetch",
-						"llvm.memset",
-						"llvm.objectsize",
-						"llvm.stack",
-						"llvm.va_end",
-						"llvm.eh.",
-						"llvm.experimental.noalias",
-						"llvm.donothing",
-						"llvm.trap",
-						"llvm.is.constant",
-						NULL };
-	static const char *const same[] = { "llvm.threadlocal.address",
+	static const char *const list[] = { "llvm.lifetime",
+					    "llvm.dbg",
+					    "llvm.assume",
+					    "llvm.invariant",
+					    "llvm.prefetch",
+					    "llvm.memset",
+					    "llvm.objectsize",
+					    "llvm.stack",
+					    "llvm.va_end",
+					    "llvm.eh.",
+					    "llvm.experimental.noalias",
+					    "llvm.donothing",
+					    "llvm.trap",
+					    "llvm.is.constant",
+					    NULL };
+
+	return name_begins(name, list);
+}
+
+bool intrinsic_passes_on(const char *name)
+{
+	static const char *const list[] = { "llvm.threadlocal.address",
 					    "llvm.launder",
 					    "llvm.strip",
 					    "llvm.ptr.annotation",
-					    "llvm.ptrmask",
 					    "llvm.expect",
 					    "llvm.ssa.copy",
 					    NULL };
 
-	if (begins(name, harmless))
+	return name_begins(name, list);
+}
+
+static void call_intrinsic(LLVMValueRef call, const char *name)
+{
+	if (intrinsic_is_harmless(name))
 		return;
 	if (!strncmp(name, "llvm.mem", 8))
 		join(arrow(arrow(value(LLVMGetOperand(call, 0)))), arrow(arrow(value(LLVMGetOperand(call, 1)))));
-	else if (begins(name, same))
+	else if (intrinsic_passes_on(name) || !strncmp(name, "llvm.ptrmask", 12))
 		copy(call, LLVMGetOperand(call, 0));
 	else {
 		for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++)

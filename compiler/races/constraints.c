@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "compiler/points_to.h"
 #include "compiler/races/map.h"
 #include "compiler/races/objects.h"
 
@@ -282,50 +283,20 @@ static void call_libc(LLVMValueRef call)
 	free(after.ranges);
 }
 
-static bool begins(const char *name, const char *const *list)
-{
-	for (; *list; list++)
-		if (!strncmp(name, *list, strlen(*list)))
-			return true;
-	return false;
-}
-
 static void call_intrinsic(LLVMValueRef call, const char *name)
 {
-	static const char *const harmless[] = { "llvm.lifetime",
-						"llvm.dbg",
-						"llvm.assume",
-						"llvm.invariant",
-						"llvm.prefetch",
-						"llvm.memset",
-						"llvm.objectsize",
-						"llvm.stack",
-						"llvm.va_end",
-						"llvm.eh.",
-						"llvm.experimental.noalias",
-						"llvm.donothing",
-						"llvm.trap",
-						"llvm.is.constant",
-						NULL };
-	static const char *const same[] = { "llvm.threadlocal.address",
-					    "llvm.launder",
-					    "llvm.strip",
-					    "llvm.ptr.annotation",
-					    "llvm.expect",
-					    "llvm.ssa.copy",
-					    NULL };
 	static const char *const numbers[] = { "llvm.smax",   "llvm.smin",  "llvm.umax", "llvm.umin",  "llvm.abs",
 					       "llvm.fsh",    "llvm.bswap", "llvm.ct",	 "llvm.uadd.", "llvm.sadd.",
 					       "llvm.usub",   "llvm.ssub",  "llvm.umul", "llvm.smul",  "llvm.ptrmask",
 					       "llvm.vector", NULL };
 
-	if (begins(name, harmless))
+	if (intrinsic_is_harmless(name))
 		return;
 	if (!strncmp(name, "llvm.mem", 8))
 		copy_memory(LLVMGetOperand(call, 0), LLVMGetOperand(call, 1));
-	else if (begins(name, same))
+	else if (intrinsic_passes_on(name))
 		copy(call, LLVMGetOperand(call, 0));
-	else if (begins(name, numbers)) {
+	else if (name_begins(name, numbers)) {
 		for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++)
 			solve_move(value(call), value(LLVMGetOperand(call, n)), 0, 1);
 	} else

@@ -528,18 +528,6 @@ static LLVMValueRef place_in(LLVMValueRef function, LLVMValueRef inst, const str
 	return NULL;
 }
 
-static bool comes_before(LLVMValueRef a, LLVMValueRef b)
-{
-	LLVMBasicBlockRef x = LLVMGetInstructionParent(a), y = LLVMGetInstructionParent(b);
-
-	if (x != y)
-		return plugin_dominates(x, y);
-	for (LLVMValueRef i = a; i; i = LLVMGetNextInstruction(i))
-		if (i == b)
-			return true;
-	return false;
-}
-
 /* Does a thread of the class run the function once at most? It begins with it, or the first thread calls it once. */
 static bool once_in_class(LLVMValueRef function, unsigned class)
 {
@@ -569,7 +557,7 @@ static bool may_follow(LLVMValueRef a, LLVMValueRef b, LLVMBasicBlockRef header)
 
 	todo[count++] = (uint32_t)(program_block_of(a) - program.blocks);
 	if (LLVMGetInstructionParent(a) == LLVMGetInstructionParent(b))
-		found = comes_before(a, b);
+		found = program_comes_before(a, b);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct block *block = &program.blocks[todo[i]];
 		for (uint32_t n = 0; n < block->next_count; n++) {
@@ -616,7 +604,7 @@ static int passed(LLVMValueRef inst, const struct plugin_loop *l, const uint32_t
 
 	for (unsigned i = 0; i < count; i++) {
 		LLVMValueRef wait = program.calls[calls[i]].inst;
-		if (comes_before(wait, inst))
+		if (program_comes_before(wait, inst))
 			n++;
 		else if (may_follow(wait, inst, l->header))
 			return -1;

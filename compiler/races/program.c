@@ -232,3 +232,15 @@ bool program_function_is_once(uint32_t block)
 {
 	return function_is_once(program.blocks[block].function, 0);
 }
+
+bool program_comes_before(LLVMValueRef a, LLVMValueRef b)
+{
+	LLVMBasicBlockRef x = LLVMGetInstructionParent(a), y = LLVMGetInstructionParent(b);
+
+	if (x != y)
+		return plugin_dominates(x, y);
+	for (LLVMValueRef i = a; i; i = LLVMGetNextInstruction(i))
+		if (i == b)
+			return true;
+	return false;
+}

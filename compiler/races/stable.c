@@ -188,18 +188,6 @@ static bool note_store(const struct party *p, void *arg)
 	return true;
 }
 
-static bool comes_before(LLVMValueRef store, LLVMValueRef create)
-{
-	LLVMBasicBlockRef a = LLVMGetInstructionParent(store), b = LLVMGetInstructionParent(create);
-
-	if (a != b)
-		return plugin_dominates(a, b);
-	for (LLVMValueRef i = store; i; i = LLVMGetNextInstruction(i))
-		if (i == create)
-			return true;
-	return false;
-}
-
 LLVMValueRef stable_argument_store(LLVMValueRef load, const struct call *create)
 {
 	const struct bits *set = objects_of(LLVMGetOperand(load, 0));
@@ -219,7 +207,7 @@ LLVMValueRef stable_argument_store(LLVMValueRef load, const struct call *create)
 	if (!s || only.several || !LLVMIsAStoreInst(s) || LLVMTypeOf(LLVMGetOperand(s, 0)) != LLVMTypeOf(load) ||
 	    LLVMGetBasicBlockParent(LLVMGetInstructionParent(s)) !=
 		    LLVMGetBasicBlockParent(LLVMGetInstructionParent(create->inst)) ||
-	    !comes_before(s, create->inst))
+	    !program_comes_before(s, create->inst))
 		return NULL;
 	/* In the same loop, so that the round that creates is the round that has written. */
 	plugin_loop(LLVMGetInstructionParent(s), 0, &a);

@@ -83,6 +83,7 @@ struct place *place_leave(const struct thread *t)
 
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)
 {
+	stop_begin(STOP_DIVERGED);
 	TEXT(message, 4096);
 	text_add(&message,
 		 "replay diverged from the recording\n"
@@ -111,7 +112,7 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 		 (unsigned long)image_number, control->trace);
 	if (place_first())
 		place_leave(t);
-	stop_tree(STOP_DIVERGED, TEXT_OF(message));
+	stop_tell(STOP_DIVERGED, TEXT_OF(message));
 }
 
 _Noreturn void diverged_call(struct call *c, const struct entry *recorded, const char *why)

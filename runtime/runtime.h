@@ -150,6 +150,9 @@ extern bool replaying;
 
 /* ---- base/fail.c ----------------------------------------------------------- */
 _Noreturn void stop_tree(enum stop_kind kind, const char *message);
+/* The same in two steps: only the first who begins comes back, and then tells. */
+void stop_begin(enum stop_kind kind);
+_Noreturn void stop_tell(enum stop_kind kind, const char *message);
 
 /* ---- log.c ------------------------------------------------------------------ */
 

@@ -5,22 +5,44 @@
 
 void text_add_list(struct text *t, const char *format, va_list ap);
 
-_Noreturn void stop_tree(enum stop_kind kind, const char *message)
+_Noreturn static void end_process(enum stop_kind kind)
 {
-	uint32_t none = STOP_NONE;
+	for (;;)
+		SYS1(__NR_exit_group, kind == STOP_DIVERGED ? 123 : kind == STOP_ENDED ? 0 : 122);
+}
+
+void stop_begin(enum stop_kind kind)
+{
+	uint32_t none = 0;
+	if (!control ||
+	    __atomic_compare_exchange_n(&control->stop_lock, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	/* To end this process now could end the thread that still writes its text, and nobody would be told why. That
+	   thread waits for nobody; the limit is for one that was killed meanwhile. */
+	for (int tries = 0; tries < 500 && !__atomic_load_n(&control->stop, __ATOMIC_ACQUIRE); tries++)
+		futex_wait(&control->stop, STOP_NONE, 10);
+	end_process(kind);
+}
+
+_Noreturn void stop_tell(enum stop_kind kind, const char *message)
+{
 	if (!control) {
 		SYS3(__NR_write, 2, "heddle: ", 8);
 		SYS3(__NR_write, 2, message, strlen(message));
-	} else if (__atomic_compare_exchange_n(&control->stop_lock, &none, 1, false, __ATOMIC_ACQ_REL,
-					       __ATOMIC_RELAXED)) {
+	} else {
 		/* The text is complete before `stop` tells that it is there. */
 		struct text out = { control->stop_text, control->stop_text + sizeof control->stop_text - 1 };
 		text_add(&out, "%s", message);
 		__atomic_store_n(&control->stop, kind, __ATOMIC_RELEASE);
 		futex_wake(&control->work);
 	}
-	for (;;)
-		SYS1(__NR_exit_group, kind == STOP_DIVERGED ? 123 : kind == STOP_ENDED ? 0 : 122);
+	end_process(kind);
+}
+
+_Noreturn void stop_tree(enum stop_kind kind, const char *message)
+{
+	stop_begin(kind);
+	stop_tell(kind, message);
 }
 
 _Noreturn void cannot(const char *format, ...)

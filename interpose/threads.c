@@ -249,11 +249,28 @@ EXPORT int pthread_detach(pthread_t thread)
  */
 #define SIGNAL_CANCEL 32
 
+/*
+ * The first in the process to come here also sets up libc's handler, by a flag that libc reads without a lock: so one at
+ * a time, in the recorded order. Nobody is unwound with that held: the type is deferred meanwhile, and to set it back is
+ * what ends a thread that had it asynchronous.
+ */
+static int cancel_myself(void)
+{
+	static char first;
+	int type;
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	SECTION_ENTER(&first);
+	int r = REAL(pthread_cancel)(pthread_self());
+	SECTION_LEAVE(&first);
+	pthread_setcanceltype(type, 0);
+	return r;
+}
+
 static void cancel_handler(int sig, siginfo_t *info, void *context)
 {
 	(void)sig, (void)info, (void)context;
 	int e = errno;
-	REAL(pthread_cancel)(pthread_self());
+	cancel_myself();
 	errno = e;
 }
 
@@ -278,7 +295,7 @@ EXPORT int pthread_cancel(pthread_t thread)
 {
 	before_unwinding();
 	if (pthread_equal(thread, pthread_self()))
-		return REAL(pthread_cancel)(thread);
+		return cancel_myself();
 	/* each time, since libc puts its own handler there when it first cancels */
 	struct kernel_sigaction action = { cancel_handler, SA_SIGINFO | SA_RESTART | WITH_RESTORER, RESTORER, 0 };
 	SECTION_ENTER(&threads);

@@ -13,7 +13,6 @@ import platform
 import platform
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,7 +81,7 @@ def program_cases(folder, source, level):
         if 'no-checksum' in keys:
             trial.notes.append('no checksum: ' + keys['no-checksum'])
         trial.reproduce([f'./{name}', *shlex.split(keys.get('args', ''))],
-                        make=lambda folder: shutil.copy(program, folder), stdin=keys.get('stdin', '').encode(),
+                        make=lambda folder: trial.copy_program(program, folder), stdin=keys.get('stdin', '').encode(),
                         status=status, checksum='no-checksum' not in keys, same='same' in keys, varies='varies' in keys,
                         timeout=int(keys.get('timeout', 60)), plain='no-plain' not in keys,
                         options=[*options, *shlex.split(keys.get('options', ''))])

@@ -19,10 +19,11 @@ class ServerFailed(Exception):
 
 
 class Server:
-    """One kind of server. start(folder, port) writes what it needs and returns its command line; load(port) is a small load."""
+    """One kind of server. start(folder, port) writes what it needs and returns its command line; load(port) is a small load; ends are
+    the statuses that it may end with, after SIGTERM."""
 
-    def __init__(self, name, needs, start, load):
-        self.name, self.needs, self.start, self.load = name, needs, start, load
+    def __init__(self, name, needs, start, load, ends=(0,)):
+        self.name, self.needs, self.start, self.load, self.ends = name, needs, start, load, ends
 
     def missing(self):
         return [p for p in self.needs if not shutil.which(p, path=os.environ.get('PATH', '') + ':/usr/sbin:/sbin')]
@@ -244,7 +245,9 @@ SERVERS = {s.name: s for s in (
     Server('memcached -vv', ['memcached'], start_memcached('-vv'), load_memcached),
     Server('redis', ['redis-check-rdb', 'redis-benchmark'], start_redis(1), load_redis),
     Server('redis, 4 io-threads', ['redis-check-rdb', 'redis-benchmark'], start_redis(4), lambda port: load_redis(port, 200)),
-    Server('apache2', ['apache2', 'ab'], start_apache, load_apache),
+    # SIGTERM makes its first thread close the sockets of busy workers (close_worker_sockets), without a lock; a worker that just
+    # then gives its pool back to the system makes that a use after free, with and without Heddle.
+    Server('apache2', ['apache2', 'ab'], start_apache, load_apache, ends=(0, -signal.SIGSEGV)),
     Server('python3', ['python3'], start_python(100), load_lines),
     Server('python3, switching', ['python3'], start_python(0.0002), load_lines),
 )}
@@ -269,10 +272,10 @@ def record(t, server, options=('--checksum',)):
     if server.missing():
         t.skip(f'{" ".join(server.missing())}: not installed (tools/setup test)')
     status, out, err, _ = serve(t, server, 'plain', [])
-    t.check(status == 0, f'plain run: status {status}, {err[-500:]}')
+    t.check(status in server.ends, f'plain run: status {status}, {err[-500:]}')
     t.hint = f'{t.heddle} replay {t.path("trace")}'
     recorded = Recorded(*serve(t, server, 'work', [t.heddle, 'record', '-o', t.path('trace'), *options, '--'])[:3])
-    t.check(recorded.status == 0, f'recording: status {recorded.status}, {recorded.err[-500:]}')
+    t.check(recorded.status in server.ends, f'recording: status {recorded.status}, {recorded.err[-500:]}')
     t.check(bool(out) == bool(recorded.out) and bool(err) == bool(recorded.err), 'plain and recorded did not both print something')
     os.rename(t.path('work'), t.path('away'))
     return recorded

@@ -1,6 +1,5 @@
 """What users get wrong, and machines that are not as needed: a message and exit 121 or 122, never a half recording."""
 import os
-import shutil
 import struct
 import subprocess
 
@@ -32,7 +31,7 @@ def case_directory(t):
 
 
 def case_not_executable(t):
-    shutil.copy('/bin/true', t.path('true'))
+    t.copy_program('/bin/true', t.path('true'))
     os.chmod(t.path('true'), 0o644)
     refused(t, t.record(['./true']), './true')
 
@@ -85,7 +84,7 @@ def case_set_uid(t):
     if t.run([*NOBODY, 'test', '-x', t.heddle]).status:
         t.skip('others may not enter the folder of this build')
     os.chmod(t.dir, 0o777)
-    shutil.copy('/usr/bin/id', t.path('id'))
+    t.copy_program('/usr/bin/id', t.path('id'))
     os.chmod(t.path('id'), 0o4755)
     outcome = t.run([*NOBODY, t.heddle, 'record', '-o', t.path('trace'), '--', t.path('id'), '-u'])
     t.check(outcome.status == 0 and outcome.out == b'65534\n', f'{outcome}: {outcome.out!r}')

@@ -1,15 +1,19 @@
 /*
- * Cancelling threads that surely wait, with asynchronous and deferred type, in nanosleep, read, poll, join, timed
+ * Cancelling threads that most likely wait, with asynchronous and deferred type, in nanosleep, read, poll, join, timed
  * condition waits; and one that has already ended. Each must end at once, in both runs, by the same path.
  */
 // run: varies
 #include "threads.h"
 #include <poll.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
 
 enum { KINDS = 5 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_t sleeper;
+static sem_t begun;
+static pid_t sleeper_id;
 static int pipes[2], unwound[KINDS];
 
 static void *sleep_long(void *argument)
@@ -37,8 +41,11 @@ static void *work(void *argument)
 	struct timespec far = after(CLOCK_REALTIME, 20000000);
 
 	pthread_cleanup_push(unwind, argument);
+	sleeper_id = ME(argument) == KINDS ? gettid() : sleeper_id;
+	sem_post(&begun);
 	switch (ME(argument)) {
-	case 0: CHECK(read(pipes[0], &byte, 1) == 1); break;
+	case 0:
+	case KINDS: CHECK(read(pipes[0], &byte, 1) == 1); break;
 	case 1: CHECK(poll(&fd, 1, 20000) == 0); break;
 	case 2: CHECK(pthread_join(sleeper, NULL) == 0); break;
 	case 3:
@@ -58,9 +65,11 @@ int main(void)
 	struct timespec began = after(CLOCK_MONOTONIC, 0), now;
 	void *result;
 
-	CHECK(pipe(pipes) == 0);
+	CHECK(pipe(pipes) == 0 && sem_init(&begun, 0, 0) == 0);
 	CHECK(pthread_create(&sleeper, NULL, sleep_long, NULL) == 0);
 	crew_start(KINDS, work);
+	for (unsigned i = 0; i < KINDS; i++)
+		CHECK(sem_wait(&begun) == 0);
 	pause_us(20000);
 	for (unsigned i = 0; i < KINDS; i++) {
 		CHECK(pthread_cancel(crew[i]) == 0);
@@ -68,9 +77,10 @@ int main(void)
 	}
 	CHECK(pthread_cancel(sleeper) == 0 && pthread_join(sleeper, &result) == 0 && result == PTHREAD_CANCELED);
 	CHECK(pthread_mutex_lock(&lock) == 0);
-	CHECK(pthread_create(&sleeper, NULL, crew_member, (void *)0) == 0); /* crew_work with 0: reads the pipe */
-	CHECK(write(pipes[1], "x", 1) == 1);
-	pause_us(5000);
+	CHECK(pthread_create(&sleeper, NULL, work, (void *)KINDS) == 0); /* reads the pipe */
+	CHECK(write(pipes[1], "x", 1) == 1 && sem_wait(&begun) == 0);
+	while (syscall(SYS_tgkill, getpid(), sleeper_id, 0) == 0)
+		pause_us(1000);
 	CHECK(pthread_cancel(sleeper) == 0); /* it has ended by itself */
 	CHECK(pthread_join(sleeper, &result) == 0 && result == NULL);
 	now = after(CLOCK_MONOTONIC, 0);

@@ -68,7 +68,7 @@ endif
 # libheddle.so: an ordinary library that the loader puts before libc.
 PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(ARCH).S
 PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
-PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
+PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fasynchronous-unwind-tables
 
 # heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
 # into programs. The C++ is the least that registers a pass.
@@ -183,6 +183,9 @@ $(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
 	@mkdir -p $(@D)
 	$(call says,CC    $<)
 	$(Q)$(CC) $(TOOL_FLAGS) -c -o $@ $<
+
+# The page that `heddle report` fills is part of it.
+$(BUILD)/obj/tool/commands/report.c.o: $(wildcard debug/report.*)
 
 # What libc's functions access through pointers, from the same list.
 $(firstword $(PASS_MADE)): compiler/libc_table.py interpose/libc/functions.list

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include "meta.h"
+#include "timeline.h"
 #include "commands/sites.h"
 #include "runtime/order/order.h"
 #include "runtime/syscalls/describe.h"
@@ -28,6 +28,7 @@ static const char help[] =
 	"      --lines      where an entry holds an address of code, its function and source line\n"
 	"      --image=N    only the process image p<N>\n"
 	"      --thread=M   only the thread t<M> of each image\n"
+	"      --format=chrome  instead, a timeline for Perfetto and chrome://tracing\n"
 	"      --sites      instead, every access that heddle-cc saw in a program: number, place, kind\n"
 	"      --why        with the reason where it was not hooked\n";
 
@@ -301,6 +302,24 @@ static void print_entry(const struct entry *e, uint64_t event)
 	putc('\n', out);
 }
 
+char *dump_line(const struct entry *e)
+{
+	FILE *before = out;
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!(out = open_memstream(&text, &size)))
+		die("not enough memory");
+	print_entry(e, 0);
+	fclose(out);
+	out = before;
+	if (size < 9)
+		return text;
+	text[size - 1] = 0;		   /* the end of the line */
+	memmove(text, text + 8, size - 8); /* its number */
+	return text;
+}
+
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
 static json_t *block_json(const struct block *b)
@@ -442,18 +461,27 @@ void dump_events(FILE *to_stream, const struct meta *meta, unsigned image, unsig
 	trace_reader_close(&reader);
 }
 
+static int dump_chrome(struct meta *meta)
+{
+	struct timeline t;
+
+	timeline_read(&t, meta);
+	chrome_print(&t, stdout);
+	timeline_free(&t);
+	meta_free(meta);
+	return 0;
+}
+
 static int run_dump(int argc, char **argv)
 {
 	struct dump d = { .image = -1, .thread = -1 };
 	bool sites = false, why = false;
+	const char *format = NULL;
 	const struct option_row options[] = {
-		{ "sites", 0, OPTION_FLAG, &sites },
-		{ "why", 0, OPTION_FLAG, &why },
-		{ "json", 0, OPTION_FLAG, &d.json },
-		{ "lines", 0, OPTION_FLAG, &d.lines },
-		{ "image", 0, OPTION_NUMBER, &d.image },
-		{ "thread", 0, OPTION_NUMBER, &d.thread },
-		OPTIONS_END,
+		{ "sites", 0, OPTION_FLAG, &sites },	   { "why", 0, OPTION_FLAG, &why },
+		{ "json", 0, OPTION_FLAG, &d.json },	   { "format", 0, OPTION_TEXT, &format },
+		{ "lines", 0, OPTION_FLAG, &d.lines },	   { "image", 0, OPTION_NUMBER, &d.image },
+		{ "thread", 0, OPTION_NUMBER, &d.thread }, OPTIONS_END,
 	};
 	struct trace_problem problem;
 	struct meta meta;
@@ -469,11 +497,15 @@ static int run_dump(int argc, char **argv)
 		return sites_dump(argv[0], why, d.json);
 	if (why)
 		usage("--why belongs to --sites");
+	if (format && (strcmp(format, "chrome") || d.json || d.lines || d.image >= 0 || d.thread >= 0))
+		usage("--format=chrome is the only one, and stands alone");
 	open_trace(&meta, argv[0]);
 	order_used = order_find(meta.order);
 	meta_need_same_machine(&meta);
 	if (trace_check(meta.dir, &meta.list, NULL, NULL, NULL, &problem)) /* before the first line, not after some */
 		die("%s", problem.text);
+	if (format)
+		return dump_chrome(&meta);
 	for (size_t i = 0; i < meta.list.nstreams; i++) {
 		const struct trace_stream *s = &meta.list.streams[i];
 		if ((d.image >= 0 && d.image != s->image) || (d.thread >= 0 && d.thread != s->slot))

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "meta.h"
 #include "commands/sites.h"
+#include "trace/watched.h"
 
 struct found {
 	struct race *races;

@@ -69,6 +69,15 @@ void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);
 /* Prints what replay --races has left in its work directory; returns how many. */
 size_t found_races_print(const struct meta *meta, const char *work_dir, bool json);
 
+/* ---- rerun.c: a replay that leaves what it sees ---- */
+/* Makes a directory for work; it is removed when heddle dies, and by rerun_done(). */
+void rerun_prepare(char dir[PATH_ROOM]);
+/* Replays without output, watched (see trace/watched.h) for "races", "story", "places", or several. Dies if it left the recording. */
+void rerun(const struct meta *meta, const char *watch, const char *dir);
+void rerun_done(void);
+/* A file that it left, whole; NULL: there is none. To be freed. */
+void *rerun_read(const char *dir, const char *name, size_t *size);
+
 /* ---- violations.c: of atomicity, for `heddle stat` ---- */
 struct order_scheme;
 /* A piece of an order log; scheme may be NULL. */
@@ -86,6 +95,9 @@ bool futexes_text(const struct meta *meta, char *text, size_t room);
 /* Prints the entries from `from` to before `to` of a stream, each line after `before`. */
 void dump_events(FILE *to_stream, const struct meta *meta, unsigned image, unsigned slot, uint64_t from, uint64_t to,
 		 const char *before);
+
+/* The line of one entry, without its number. To be freed. */
+char *dump_line(const struct entry *e);
 
 /* ---- open.c ---- */
 enum recording { NOT_RECORDING, BEING_RECORDED };

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "gdb.h"
+#include "trace/watched.h"
 
 static const char help[] =
 	"usage: heddle replay [OPTIONS] [TRACE]\n"
@@ -39,6 +40,8 @@ static const char help[] =
 struct replay {
 	bool quiet, races, json;
 	size_t races_found;
+	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
+	uint32_t watches;
 	long repeat, pid, image, solve_time;
 	struct meta meta;
 	struct tree tree;
@@ -50,18 +53,27 @@ struct replay {
 
 static char work_dir[PATH_ROOM];
 
+static bool keep_work_dir;
+
 static void remove_work_dir(void)
 {
+	if (keep_work_dir)
+		return;
 	if (*work_dir)
 		remove_all(work_dir);
 	*work_dir = 0;
 }
 
-static void make_work_dir(void)
+static void make_work_dir(const char *given)
 {
 	const char *tmp = getenv("TMPDIR");
 	char path[PATH_ROOM], real[PATH_MAX];
 
+	if (given) {
+		snprintf(work_dir, sizeof work_dir, "%s", given);
+		keep_work_dir = true;
+		return;
+	}
 	if (snprintf(path, sizeof path, "%s/heddle-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= PATH_ROOM - 64)
 		die("TMPDIR is too long a path");
 	if (!mkdtemp(path))
@@ -209,7 +221,7 @@ static void start(struct replay *r)
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->hooked = meta_is_hooked(&r->meta);
 	c->quiet = r->quiet || r->json;
-	c->races = r->races;
+	c->races = r->watches | (r->races ? WATCH_RACES : 0);
 	c->repeat = (uint32_t)r->repeat;
 	size_t missing = trace_shown_missing(&r->shown, c->missing, MISSING_MAX);
 	if (missing > MISSING_MAX)
@@ -337,6 +349,17 @@ static int report(struct replay *r)
 	}
 }
 
+static uint32_t read_watch(const char *text)
+{
+	static const char *const names[] = { "races", "story", "places", NULL };
+	uint32_t watches = 0;
+
+	for (unsigned i = 0; text && names[i]; i++)
+		if (strstr(text, names[i]))
+			watches |= 1u << i;
+	return watches;
+}
+
 static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
@@ -348,6 +371,8 @@ static int run_replay(int argc, char **argv)
 		{ "pid", 0, OPTION_NUMBER, &r.pid },
 		{ "image", 0, OPTION_NUMBER, &r.image },
 		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
+		{ "watch", 0, OPTION_TEXT, &r.watch },
+		{ "work-dir", 0, OPTION_TEXT, &r.work_dir },
 		{ "gdb", 0, OPTION_FLAG, &r.debug.gdb },
 		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port },
 		OPTIONS_END,
@@ -368,13 +393,15 @@ static int run_replay(int argc, char **argv)
 		usage("--races and --repeat exclude each other: every replay finds the same");
 	if (r.debug.gdb && (r.races || r.repeat > 1))
 		usage("a debugger takes one replay as it is: without --repeat and --races");
+	if (!r.watch != !r.work_dir || (r.watch && !(r.watches = read_watch(r.watch))))
+		usage("--watch=races,story,places and --work-dir=DIR go together");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
 	if (r.races && !*r.meta.order)
 		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
 		    r.meta.dir);
 	catch_signals();
-	make_work_dir();
+	make_work_dir(r.work_dir);
 	unpack(&r);
 	choose_image(&r);
 	schedule_find(&r.meta, work_dir, (unsigned)r.solve_time);

@@ -315,6 +315,19 @@ void where_close(struct where *w)
 	free(w);
 }
 
+/* clang writes no table of addresses (.debug_aranges), without which libdw finds no line: then each unit is asked. */
+static const char *line_by_unit(Dwfl_Module *module, uint64_t pc, int *line)
+{
+	Dwarf_Addr bias;
+
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias));)
+		if (dwarf_haspc(unit, pc - bias) == 1) {
+			Dwarf_Line *found = dwarf_getsrc_die(unit, pc - bias);
+			return found && !dwarf_lineno(found, line) ? dwarf_linesrc(found, NULL, NULL) : NULL;
+		}
+	return NULL;
+}
+
 bool where_describe(struct where *w, uint64_t pc, char *text, size_t room)
 {
 	Dwfl_Module *module = w && w->dwfl ? dwfl_addrmodule(w->dwfl, pc) : NULL;
@@ -328,6 +341,8 @@ bool where_describe(struct where *w, uint64_t pc, char *text, size_t room)
 	const char *name = dwfl_module_addrinfo(module, pc, &offset, &symbol, NULL, NULL, NULL);
 	Dwfl_Line *source = dwfl_module_getsrc(module, pc);
 	const char *file = source ? dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
+	if (!file)
+		file = line_by_unit(module, pc, &line);
 	int length = name ? (int)strcspn(name, "@") : 1; /* without a symbol's version */
 	if (file)
 		snprintf(text, room, "%.*s (%s:%d)", length, name ? name : "?", file, line);

@@ -64,9 +64,8 @@ bool place_first(void)
 	return __atomic_compare_exchange_n(&control->where_lock, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-struct place *place_leave(const struct thread *t)
+void place_fill(struct place *p, const struct thread *t)
 {
-	struct place *p = &control->where[control->where_count];
 	p->image = image_number;
 	p->slot = t->slot;
 	p->event = t->log.events;
@@ -77,6 +76,12 @@ struct place *place_leave(const struct thread *t)
 	while (n + piece <= sizeof p->stack && !user_copy(p->stack + n, (const void *)(t->regs.sp + n), piece))
 		n += piece;
 	p->stack_len = n;
+}
+
+struct place *place_leave(const struct thread *t)
+{
+	struct place *p = &control->where[control->where_count];
+	place_fill(p, t);
 	control->where_count++;
 	return p;
 }

@@ -318,6 +318,7 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 /* Is this the first of the tree that has places to tell? Then it may leave them, for heddle, which can read symbols. */
 bool place_first(void);
 /* Where the thread is: the next of the places. */
+void place_fill(struct place *p, const struct thread *t);
 struct place *place_leave(const struct thread *t);
 
 /* special/process.c: where the function returns to that the program has just called. */

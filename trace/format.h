@@ -255,22 +255,6 @@ struct futex_site {
 	uint64_t calls;	     /* atomic; the last site has those of all that found no place */
 };
 
-/* One race: two accesses of the same bytes, at least one a write, in no order that the program made. */
-#define RACE_LOCKS 4
-struct race_side {
-	uint32_t slot, line;
-	uint16_t column;
-	uint8_t known, kind; /* known: 0: a system call; kind: enum hook_kind */
-	uint8_t reads, writes, atomic, unused;
-	uint64_t locks[RACE_LOCKS]; /* that the thread held; 0: no more */
-	char file[232], function[128];
-};
-struct race {
-	uint32_t image, full;	  /* full: there may be more, which were not kept */
-	uint64_t addr;		  /* the first byte of both */
-	struct race_side side[2]; /* in the order of the replay */
-};
-
 struct control {
 	uint64_t magic;
 	uint32_t version, arch;
@@ -295,7 +279,7 @@ struct control {
 	char order[32];		/* the scheme; empty: accesses are not ordered */
 	uint32_t hooked;	/* 1: the program was built by heddle-cc */
 	uint32_t quiet;		/* replay: do not show output */
-	uint32_t races;		/* replay: 1: look for races, and append a struct race for each to work_dir/races */
+	uint32_t races;		/* replay: enum watch of watched.h */
 	uint32_t repeat;	/* replay: how often, 0 and 1 mean once */
 	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
 	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */

@@ -29,12 +29,16 @@ void order_start(void)
 {
 #define HOOK_FILL(name) hook_table.name = (hook_function *)(uint64_t)hook_entry_##name;
 	HOOK_OPS(HOOK_FILL)
-	if (!control->order[0])
+	if (replaying && control->races)
+		races_start();
+	if (!control->order[0]) {
+		order_sync_start(0);
 		return;
+	}
 	order_used = order_find(control->order);
 	if (!order_used)
 		cannot("the trace was recorded with --order=%s, which this heddle does not have", control->order);
-	if (replaying && control->races)
+	if (races_watch)
 		order_used = races_wrap(order_used);
 	ops = replaying ? &order_used->replay : &order_used->record;
 	order_services_start();

@@ -16,7 +16,7 @@ static void *map(uint64_t at, uint64_t n, const char *what)
 		cannot("no memory for %s of --order=%s: error %d\n"
 		       "heddle: it reserves address space, not memory; is there a limit on it (ulimit -v), or strict "
 		       "overcommit?",
-		       what, order_used->name, -r);
+		       what, control->order, -r);
 	/* a granule here and there must not cost two megabytes each */
 	SYS3(__NR_madvise, r, n, MADV_NOHUGEPAGE);
 	return (void *)r;
@@ -27,7 +27,7 @@ void *order_memory(size_t n)
 	static uint64_t next = MAP_TABLES_BASE;
 	uint64_t room = ALIGN_UP(n, 65536), at = __atomic_fetch_add(&next, room, __ATOMIC_RELAXED);
 	if (at + room > MAP_TABLES_END)
-		cannot("the tables of --order=%s have used up their address space", order_used->name);
+		cannot("the tables of --order=%s have used up their address space", control->order);
 	return map(at, room, "the tables");
 }
 

@@ -23,6 +23,7 @@
  *   6300_0000_0000    6400_0000_0000    tables of the order schemes
  *   6400_0000_0000    6c00_0000_0000    their states per 8 bytes of the program
  *   6c00_0000_0000    6d00_0000_0000    replay --races: a word per 8 bytes of the program
+ *   6d00_0000_0000    6e00_0000_0000    heddle report: what threads tell, by slot
  *   6e00_0000_0000    7000_0000_0000    buffers for large system calls
  *
  * Stub pools must be in branch range of the code they serve (128 MiB on
@@ -68,6 +69,7 @@
 #define MAP_TABLES_END	   0x640000000000ul
 #define MAP_SHADOW_BASE	   0x640000000000ul
 #define MAP_RACES_BASE	   0x6c0000000000ul
+#define MAP_STORY_BASE	   0x6d0000000000ul
 #define MAP_SCRATCH_BASE   0x6e0000000000ul
 #define MAP_SCRATCH_END	   0x700000000000ul
 #define MAP_OURS_END	   0x700000000000ul

@@ -239,6 +239,8 @@ static const struct {
 
 void races_op(struct thread *t, long result)
 {
+	if (control->races & WATCH_STORY)
+		story_op(t, result);
 	for (unsigned i = 0; i < COUNT(meanings); i++)
 		if (meanings[i].function == t->op_function) {
 			uint64_t args[4];
@@ -290,6 +292,8 @@ void races_call_begins(struct thread *t, unsigned nr)
 		__NR_timer_settime,
 		0,
 	};
+	if (control->races & WATCH_STORY)
+		story_call(t, nr);
 	if (is_one_of(nr, giving))
 		release(racer_of(t), object_of(KERNEL), &object_of(KERNEL)->released, false);
 }

@@ -17,6 +17,7 @@
 #ifndef RACES_H
 #define RACES_H
 #include "runtime/runtime.h"
+#include "trace/watched.h"
 
 struct clocks {
 	uint32_t n, room;
@@ -72,17 +73,38 @@ struct record {
 	struct record *next;
 	const struct hook_site *site; /* 0: the kernel, for a system call */
 	uint64_t stamp;		      /* racer, and its clock */
+	uint64_t event, value;	      /* the number of the access in its thread; what it read or wrote */
 	uint8_t bytes;		      /* of the granule: a bit each */
 	uint8_t flags;
 	uint16_t slot;
 	uint32_t lockset;
+	uint8_t size; /* bytes in value; 0: it has none */
 };
 void races_records_start(void);
-void races_touch(struct thread *t, uint64_t addr, uint64_t size, unsigned flags, const struct hook_site *site);
+/* value: what was read or written, in `known` bytes (0: not known) */
+struct touch {
+	uint64_t addr, size;
+	unsigned flags, known;
+	uint64_t value;
+	const struct hook_site *site;
+};
+void races_touch(struct thread *t, const struct touch *touch);
 
 /* ---- report.c -------------------------------------------------------------------------------------------------- */
 
 /* The number of a set of locks; 0: none. */
 uint32_t lockset_of(const uint64_t *locks, uint32_t count);
 void races_found(const struct record *before, const struct record *now, uint64_t addr);
+
+/* ---- story.c: what each thread did, for `heddle report` ------------------------------------------------------------ */
+
+void story_op(struct thread *t, long result);
+void story_call(struct thread *t, unsigned nr);
+/* An access, and one of another thread's before it that it conflicts with. */
+void story_conflict(const struct record *before, const struct record *now, uint64_t addr, bool unordered);
+
+/* ---- places.c: where threads are at certain accesses ----------------------------------------------------------------- */
+
+void places_start(void);
+void places_look(struct thread *t);
 #endif

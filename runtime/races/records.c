@@ -77,13 +77,29 @@ static bool stands_for(const struct record *now, const struct record *x)
 	return as_plain && as_write && !(x->bytes & ~now->bytes);
 }
 
+/* What `now` follows: the newest access of another thread that it conflicts with, unless this thread has followed it already. */
+static bool followed(const struct record *newest, const struct record *now, struct record *found)
+{
+	for (const struct record *x = newest; x; x = x->next) {
+		bool conflicts = x->bytes & now->bytes && (x->flags | now->flags) & RECORD_WRITES;
+		if (x->slot == now->slot && stands_for(x, now))
+			return false;
+		if (x->slot == now->slot || !conflicts)
+			continue;
+		*found = *x;
+		return true;
+	}
+	return false;
+}
+
 static void look(struct racer *r, uint64_t granule, const struct record *now)
 {
 	struct record **head = word_of(granule);
-	struct record found[KEPT];
+	struct record found[KEPT], source;
 	unsigned races = 0, length = 0;
 	uint32_t *lock = &locks[granule / GRANULE % LOCKS];
 	order_lock(lock);
+	bool follows = control->races & WATCH_STORY && followed(*head, now, &source);
 	for (struct record *x = *head; x; x = x->next)
 		length++;
 	for (struct record **link = head, *x; (x = *link);) {
@@ -104,19 +120,26 @@ static void look(struct racer *r, uint64_t granule, const struct record *now)
 	mine->next = *head;
 	*head = mine;
 	order_unlock(lock);
-	for (unsigned i = 0; i < races; i++)
+	if (follows)
+		story_conflict(&source, now, granule, !happened_before(r, source.stamp) && conflict(&source, now));
+	for (unsigned i = 0; i < races && control->races & WATCH_RACES; i++)
 		races_found(&found[i], now, granule);
 }
 
-void races_touch(struct thread *t, uint64_t addr, uint64_t size, unsigned flags, const struct hook_site *site)
+void races_touch(struct thread *t, const struct touch *touch)
 {
 	struct racer *r = racer_of(t);
-	struct record now = { .site = site,
+	struct record now = { .site = touch->site,
 			      .stamp = racer_now(r),
-			      .flags = (uint8_t)flags,
+			      .event = t->self ? t->self->events / 2 : 0,
+			      .value = touch->value,
+			      .size = (uint8_t)touch->known,
+			      .flags = (uint8_t)touch->flags,
 			      .slot = (uint16_t)t->slot,
 			      .lockset = r->lockset };
-	for (uint64_t at = addr, end = addr + size; at < end;) {
+	if (unlikely(control->races & WATCH_PLACES))
+		places_look(t);
+	for (uint64_t at = touch->addr, end = touch->addr + touch->size; at < end;) {
 		uint64_t granule = ALIGN_DOWN(at, GRANULE), to = MIN(granule + GRANULE, end);
 		now.bytes = (uint8_t)(((1u << (to - at)) - 1) << (at - granule));
 		look(r, granule, &now);

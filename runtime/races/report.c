@@ -73,7 +73,10 @@ static void fill_side(struct race_side *s, const struct record *x)
 {
 	*s = (struct race_side){ .slot = x->slot,
 				 .writes = !!(x->flags & RECORD_WRITES),
-				 .reads = x->flags & RECORD_READS };
+				 .reads = x->flags & RECORD_READS,
+				 .size = x->size,
+				 .event = x->event,
+				 .value = x->value };
 	s->atomic = !!(x->flags & RECORD_ATOMIC);
 	if (x->site) {
 		s->known = 1;

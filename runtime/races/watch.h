@@ -12,6 +12,8 @@ struct order_scheme;
 
 extern bool races_watch;
 
+/* Before the program's first instruction. */
+void races_start(void);
 /* The scheme, with a look at every access. */
 const struct order_scheme *races_wrap(const struct order_scheme *scheme);
 /* An op is over, and nobody has been told so yet: what it means for the order of threads. */

@@ -39,7 +39,13 @@ static void seen(struct order_thread *o, const struct access *a, bool changed)
 	if (!changed)
 		flags &= ~(unsigned)RECORD_WRITES;
 	races_atomic(racer_of(t), a->addr, parts, false);
-	races_touch(t, a->addr, a->size, flags, a->site);
+	uint64_t value = flags == RECORD_WRITES || flags == (RECORD_WRITES | RECORD_ATOMIC) ? a->value[0] : a->old[0];
+	races_touch(t, &(struct touch){ .addr = a->addr,
+					.size = a->size,
+					.flags = flags,
+					.known = a->size <= 8 && a->op != OP_NONE ? a->size : 0,
+					.value = a->size < 8 ? value & ((1ull << a->size * 8) - 1) : value,
+					.site = a->site });
 	races_atomic(racer_of(t), a->addr, parts, true);
 }
 
@@ -106,7 +112,10 @@ static bool span(struct order_thread *t, struct access_span *s)
 {
 	bool done = inner->span(t, s);
 	if (done)
-		races_touch(thread_of(t->slot), s->addr, s->size, flags_of(s->kind, s->site), s->site);
+		races_touch(thread_of(t->slot), &(struct touch){ .addr = s->addr,
+								 .size = s->size,
+								 .flags = flags_of(s->kind, s->site),
+								 .site = s->site });
 	return done;
 }
 
@@ -132,13 +141,19 @@ static void hold(struct order_thread *o, uint64_t addr, uint64_t size, uint8_t k
 		return;
 	if (site && site->kind == HOOK_CALLED)
 		size = cut_string(addr, size, HOOK_CALL_ARG5(&t->regs));
-	races_touch(t, addr, size, flags_of(kind, site), site);
+	races_touch(t, &(struct touch){ .addr = addr, .size = size, .flags = flags_of(kind, site), .site = site });
+}
+
+void races_start(void)
+{
+	races_watch = true;
+	races_records_start();
+	if (control->races & WATCH_PLACES)
+		places_start();
 }
 
 const struct order_scheme *races_wrap(const struct order_scheme *scheme)
 {
-	races_watch = true;
-	races_records_start();
 	wrapped = *scheme;
 	inner = &scheme->replay;
 	struct order_ops *ops = &wrapped.replay;

@@ -1,0 +1,198 @@
+"""heddle report and heddle dump --format=chrome: what the page says, with a browser and without."""
+import html.parser
+import json
+import os
+import re
+import sys
+
+from harness import CANNOT, ROOT, USAGE
+
+PARTS = os.path.join(ROOT, 'tests', 'debug', 'parts')
+sys.path.insert(0, PARTS)
+from browser import Browser  # noqa: E402
+
+
+def line_of(source, text):
+    with open(source) as file:
+        return next(n for n, line in enumerate(file, 1) if text in line)
+
+
+def recording(t, source, *arguments):
+    """A recorded run of a program that heddle-cc has built with all accesses hooked; its trace."""
+    name = os.path.splitext(os.path.basename(source))[0]
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-O0', '-g', '-pthread', '--select=all', '-o', t.path(name), source],
+               timeout=120)
+    t.record([t.path(name), *arguments], trace=t.path(name + '.trace'), timeout=240)
+    return t.path(name + '.trace')
+
+
+def page(t, trace):
+    path = trace + '.html'
+    t.run_well([t.heddle, 'report', '-o', path, trace], timeout=300)
+    return path
+
+
+class Plain(html.parser.HTMLParser):
+    """What a reader without scripts gets."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.skip = [], 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.skip += tag in ('script', 'style') or ('hidden', None) in attributes
+
+    def handle_endtag(self, tag):
+        self.skip -= tag in ('script', 'style', 'section') and self.skip > 0
+
+    def handle_data(self, data):
+        if not self.skip:
+            self.text.append(data)
+
+
+def facts(path):
+    with open(path) as file:
+        return ' '.join(Plain(file.read()).text)
+
+
+def expect(t, text, *patterns):
+    for pattern in patterns:
+        t.check(re.search(pattern, text, re.S), f'no /{pattern}/ in\n{text}')
+
+
+def case_report_facts(t):
+    """Without JavaScript: outcome, races with both places, locks, crash, threads."""
+    bank = os.path.join(ROOT, 'examples', 'bank.c')
+    write = line_of(bank, 'accounts[from] = have - amount')
+    text = facts(page(t, recording(t, bank)))
+    expect(t, text, r'exit status [01]', rf'bank\.c:{write}', r'accounts', r'p0/t3', r'no lock, join or the like')
+    published = os.path.join(PARTS, 'published.c')
+    text = facts(page(t, recording(t, published)))
+    expect(t, text, r'killed by SIGSEGV', r'fault SIGSEGV at address 0')
+    busy = os.path.join(PARTS, 'busy.c')
+    text = facts(page(t, recording(t, busy, '20')))
+    expect(t, text, r'first\s+52\s', r'second\s+28\s', rf'busy\.c:{line_of(busy, "line of the lock")}', rf'busy\.c:{line_of(busy, "line of the race")}')
+
+
+def case_report_unmodified(t):
+    """Locks and calls of a program that heddle-cc has not built; of its accesses the page says that they are not known."""
+    busy = os.path.join(PARTS, 'busy.c')
+    t.run_well(['gcc', '-O1', '-g', '-pthread', '-o', t.path('busy'), busy])
+    t.record([t.path('busy'), '30'])
+    text = facts(page(t, t.path('trace')))
+    expect(t, text, r'first\s+80\s', r'second\s+40\s', r'not known: the program was not built by heddle-cc', rf'busy\.c:{line_of(busy, "line of the lock")}')
+
+
+def centre_of_edge(browser, kind):
+    """A place on an edge to an event of this kind that no other thing is at, or nearer to."""
+    return browser.run('''
+        const box = document.querySelector('#lanes').getBoundingClientRect();
+        for (const [x1, y1, x2, y2, lane, at] of heddle.edges()) {
+            if (heddle.lanes[lane].kind[at] !== arguments[0]) continue;
+            for (const part of [.5, .4, .6, .3, .7]) {
+                const x = x1 + (x2 - x1) * part, y = y1 + (y2 - y1) * part, hit = heddle.hit(x, y);
+                if (x > 120 && hit && hit.lane === lane && hit.at === at)
+                    return [Math.round(box.left + x), Math.round(box.top + y)];
+            }
+        }
+        return null;''', kind)
+
+
+RED = '''const c = document.querySelector('#lanes'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+         let n = 0;
+         for (let i = 0; i < d.length; i += 4) n += d[i] > 200 && d[i + 1] < 90 && d[i + 2] < 90;
+         return n;'''
+
+
+def look_at_race(t, browser, path):
+    """Click an edge, and both source places are there; search, filter, hide, zoom."""
+    browser.open(path)
+    t.check(browser.run(RED) > 50, 'nothing red is drawn, but the run has races')
+    browser.screenshot(t.path('bank.png'))
+    place = centre_of_edge(browser, 6)
+    t.check(place, 'no edge of a race can be clicked')
+    browser.click_at(*place)
+    text = browser.text('#detail')
+    expect(t, text, r'first: thread \d.*bank\.c:\d+.*a race.*then: thread \d.*bank\.c:\d+')
+    t.check(len(browser.run("return [...document.querySelectorAll('#detail .here')].map(e => e.innerText)")) == 2, f'not two source lines in\n{text}')
+    span = 'return heddle.view.to - heddle.view.from'
+    before = browser.run(span)
+    browser.click('#in')
+    t.check(browser.run(span) < before, 'the view is not smaller after zooming in')
+    browser.click('#fit')
+    everything = browser.run('return heddle.lanes.reduce((n, l) => n + l.count, 0)')
+    browser.type('#search', 'accounts\n')
+    found = int(browser.text('#found').split()[0].replace(',', ''))
+    t.check(0 < found < everything, f'{found} of {everything} events are found')
+    browser.run("document.querySelector('#search').value = ''")
+    browser.type('#search', '\n')
+    browser.click('#kind6')
+    t.check(browser.run(RED) < 50, 'races are drawn though they are filtered')
+    browser.click('#kind6')
+    name = browser.run("const b = document.querySelector('#lanes').getBoundingClientRect(); return [b.left + 30, b.top + heddle.place(1, 0)[1]]")
+    browser.click_at(*name)
+    t.check(browser.run('return heddle.lanes[1].hidden'), 'a click at its name does not hide a thread')
+
+
+def look_at_crash(t, browser, path):
+    browser.open(path)
+    browser.click('#crash')
+    expect(t, browser.text('#detail'), r'thread 0, .*fault SIGSEGV at address 0')
+    t.check(browser.run(RED) > 0, 'no crash is drawn')
+    browser.screenshot(t.path('published.png'))
+
+
+def look_at_many(t, browser, path):
+    """Very many events are drawn by few rectangles; zoomed in, each by itself."""
+    browser.open(path)
+    count = browser.run('return heddle.lanes.reduce((n, l) => n + l.count, 0)')
+    t.check(count > 150000, f'only {count} events')
+    drawn = '''const p = CanvasRenderingContext2D.prototype, real = p.fillRect;
+               let n = 0;
+               p.fillRect = function (...a) { n++; return real.apply(this, a); };
+               heddle.show(arguments[0], arguments[1]);
+               p.fillRect = real;
+               return n;'''
+    t.check(browser.run(drawn, -1, 1e9) < 20000, 'each of very many events is drawn by itself')
+    browser.screenshot(t.path('busy.png'))
+    browser.run("document.querySelector('#object').value = heddle.data.objects.indexOf('second'); document.querySelector('#object').onchange()")
+    t.check(browser.run('return heddle.lanes.every(l => l.shown.every((s, i) => !s || heddle.data.objects[l.object[i]] === "second"))'),
+            'the filter by lock shows others')
+    browser.run('heddle.find(1)')
+    expect(t, browser.text('#detail'), r'lock second', rf'busy\.c:{line_of(os.path.join(PARTS, "busy.c"), "line of the lock")}')
+
+
+def case_report_browser(t):
+    """The page in Chromium, with clicks."""
+    pages = [page(t, recording(t, os.path.join(ROOT, 'examples', 'bank.c'))), page(t, recording(t, os.path.join(PARTS, 'published.c'))),
+             page(t, recording(t, os.path.join(PARTS, 'busy.c'), '20000'))]
+    with Browser(t.folder('home')) as browser:
+        for look, path in zip((look_at_race, look_at_crash, look_at_many), pages):
+            look(t, browser, path)
+            t.check(not browser.errors(), f'{path}: {browser.errors()}')
+
+
+def case_dump_chrome(t):
+    """The format of Perfetto: every edge has a beginning and a later end, every event a thread."""
+    outcome = t.run_well([t.heddle, 'dump', '--format=chrome', recording(t, os.path.join(ROOT, 'examples', 'bank.c'))], timeout=120)
+    events = json.loads(outcome.out)['traceEvents']
+    starts = {e['id']: e for e in events if e['ph'] == 's'}
+    ends = {e['id']: e for e in events if e['ph'] == 'f'}
+    t.check(starts and starts.keys() == ends.keys(), f'{len(starts)} beginnings, {len(ends)} ends of edges')
+    t.check(all(starts[i]['ts'] < ends[i]['ts'] for i in starts), 'an edge leads back in time')
+    named = {(e['pid'], e['tid']) for e in events if e['ph'] == 'M'}
+    t.check({(e['pid'], e['tid']) for e in events if e['ph'] == 'X'} <= named and len(named) == 4, f'threads: {named}')
+    t.check(any(e.get('cat') == 'race' and 'bank.c:' in e['args']['at'] for e in events if e['ph'] == 'X'), 'no race with its line')
+
+
+def case_report_bad_input(t):
+    outcome = t.run([t.heddle, 'report', t.path('nothing')])
+    t.check(outcome.status == CANNOT, f'no trace: {outcome}')
+    t.record(['true'])
+    outcome = t.run([t.heddle, 'report', '-o', t.path('no', 'such', 'folder.html'), t.path('trace')])
+    t.check(outcome.status == CANNOT and b'folder.html' in outcome.err, f'no folder: {outcome}')
+    outcome = t.run([t.heddle, 'dump', '--format=nonsense', t.path('trace')])
+    t.check(outcome.status == USAGE, f'no such format: {outcome}')
+    outcome = t.run([t.heddle, 'report', '-o', '-', t.path('trace')])
+    t.check(outcome.status == 0 and outcome.out.startswith(b'<!doctype html>'), f'to the standard output: {outcome}')

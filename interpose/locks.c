@@ -16,7 +16,7 @@ static int rw_lock(pthread_rwlock_t *lock, int how, clockid_t clock, const struc
 	if (until && (until->tv_nsec < 0 || until->tv_nsec >= 1000000000))
 		return EINVAL;
 	before_wait();
-	return (int)CALL(rwlock_lock, lock, how, clock, until);
+	return (int)CALL_ON(rwlock_lock, lock, how, clock, until);
 }
 
 #define RW_LOCKS(kind, how)                                                                               \
@@ -43,7 +43,7 @@ RW_LOCKS(wr, RW_WRITE)
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
 	self_get();
-	return (int)CALL(rwlock_unlock, lock);
+	return (int)CALL_ON(rwlock_unlock, lock);
 }
 
 EXPORT int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
@@ -90,17 +90,17 @@ EXPORT int pthread_spin_destroy(pthread_spinlock_t *lock)
 EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
 	self_get();
-	return (int)CALL(spin_lock, lock, MUTEX_WAIT);
+	return (int)CALL_ON(spin_lock, lock, MUTEX_WAIT);
 }
 EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock)
 {
 	self_get();
-	return (int)CALL(spin_lock, lock, MUTEX_TRY);
+	return (int)CALL_ON(spin_lock, lock, MUTEX_TRY);
 }
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
 	self_get();
-	return (int)CALL(spin_unlock, lock);
+	return (int)CALL_ON(spin_unlock, lock);
 }
 
 /* ---- barrier ------------------------------------------------------------------------------------ */
@@ -122,7 +122,7 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrie
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	before_wait();
-	long place = CALL(barrier_arrive, barrier);
+	long place = CALL_ON(barrier_arrive, barrier);
 	if (place == BARRIER_SERIAL)
 		return PTHREAD_BARRIER_SERIAL_THREAD;
 	CALL(barrier_leave, barrier, place);

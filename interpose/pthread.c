@@ -99,10 +99,10 @@ static COLD int first_unlock(struct mutex *m)
 	return JUMP(mutex_unlock, m, 0);
 }
 
-/* Normal and adaptive mutexes; the bits above are about elision. */
+/* Normal and adaptive mutexes; the bits above are about elision. volatile: as touch(), and asked before anything else. */
 static inline int is_quick(const struct mutex *m)
 {
-	uint32_t kind = m->kind & MUTEX_SLOWLY;
+	uint32_t kind = *(const volatile uint32_t *)&m->kind & MUTEX_SLOWLY;
 	return kind == 0 || kind == MUTEX_ADAPTIVE;
 }
 
@@ -131,18 +131,19 @@ static inline int free_op(struct front *f, struct mutex *m, uint32_t lock, uint3
 	return 0;
 }
 
-static inline int is_free(const struct front *f, const struct mutex *m)
+static inline int is_free(const struct front *f, int quick)
 {
-	return f->clock + 1 < f->free && is_quick(m);
+	return f->clock + 1 < f->free && quick;
 }
 
 static inline __attribute__((always_inline)) int quick_lock(struct mutex *m, enum mutex_how otherwise)
 {
+	int quick = is_quick(m);
 	struct front *f = self;
 	if (unlikely(!f))
 		return first_lock(m, otherwise);
-	if (unlikely(!f->quick || !is_quick(m)))
-		return is_free(f, m) ? free_op(f, m, 1, f->tid, 1) : JUMP(mutex_lock, m, otherwise);
+	if (unlikely(!f->quick || !quick))
+		return is_free(f, quick) ? free_op(f, m, 1, f->tid, 1) : JUMP(mutex_lock, m, otherwise);
 	if (f->quick == FRONT_ALONE) {
 		if (unlikely(m->lock))
 			return JUMP(mutex_lock, m, otherwise);
@@ -171,11 +172,12 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct mutex *m = (struct mutex *)mutex;
+	int quick = is_quick(m);
 	struct front *f = self;
 	if (unlikely(!f))
 		return first_unlock(m);
-	if (unlikely(!f->quick || !is_quick(m) || m->owner != f->tid))
-		return is_free(f, m) ? free_op(f, m, 0, 0, -1u) : JUMP(mutex_unlock, m, 0);
+	if (unlikely(!f->quick || !quick || m->owner != f->tid))
+		return is_free(f, quick) ? free_op(f, m, 0, 0, -1u) : JUMP(mutex_unlock, m, 0);
 	quick_op(f, m, 0, -1u);
 	if (f->quick == FRONT_ALONE)
 		m->lock = 0;
@@ -188,7 +190,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 static int lock_until(struct mutex *m, clockid_t clock, const struct timespec *until)
 {
 	self_get();
-	return (int)CALL(mutex_lock, m, MUTEX_WAIT, clock, until);
+	return (int)CALL_ON(mutex_lock, m, MUTEX_WAIT, clock, until);
 }
 
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
@@ -268,7 +270,8 @@ static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clo
 	struct waiting w = { (struct cond *)cond, (struct mutex *)mutex, 0 };
 	int type, r;
 	before_wait();
-	w.place = CALL(cond_enter, cond, mutex);
+	touch(mutex);
+	w.place = CALL_ON(cond_enter, cond, mutex);
 	if (w.place >= COND_FAILED)
 		return (int)w.place - COND_FAILED;
 	pthread_cleanup_push(cancelled, &w);
@@ -305,13 +308,13 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
 EXPORT int pthread_cond_signal(pthread_cond_t *cond)
 {
 	self_get();
-	return (int)CALL(cond_wake, cond, 1);
+	return (int)CALL_ON(cond_wake, cond, 1);
 }
 
 EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 {
 	self_get();
-	return (int)CALL(cond_wake, cond, 2);
+	return (int)CALL_ON(cond_wake, cond, 2);
 }
 
 EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)

@@ -30,7 +30,7 @@ static int take(sem_t *sem, clockid_t clock, const struct timespec *until)
 	int type;
 	before_wait();
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	long r = CALL(sem_take, sem, 0, clock, until);
+	long r = CALL_ON(sem_take, sem, 0, clock, until);
 	pthread_setcanceltype(type, 0);
 	return fail(r);
 }
@@ -57,19 +57,19 @@ EXPORT int sem_timedwait(sem_t *sem, const struct timespec *until)
 EXPORT int sem_trywait(sem_t *sem)
 {
 	self_get();
-	return fail(CALL(sem_take, sem, 1));
+	return fail(CALL_ON(sem_take, sem, 1));
 }
 
 EXPORT int sem_post(sem_t *sem)
 {
 	self_get();
-	return fail(CALL(sem_give, sem));
+	return fail(CALL_ON(sem_give, sem));
 }
 
 EXPORT int sem_getvalue(sem_t *sem, int *value)
 {
 	self_get();
-	*value = (int)CALL(sem_value, sem);
+	*value = (int)CALL_ON(sem_value, sem);
 	return 0;
 }
 

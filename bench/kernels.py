@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Four array kernels (bench/kernels) with every access hooked: native, with empty hooks, recorded under every order, replayed.
+"""The kernels (bench/kernels) with every access hooked: native, with empty hooks, recorded under every order, replayed.
 
 Variants take turns and the smallest of several rounds counts. CPU time is of everything that a variant started, heddle's
 packing included, without what start-up takes: each kernel is run with many rounds and with none.

@@ -1,0 +1,167 @@
+/*
+ * Segmented download, as aget does it, from a server in the same process over the loopback: each thread asks for its part of
+ * a file and puts what comes into place; all add to the count of bytes without a lock, and a thread of its own prints
+ * progress from it. The count is aget's race: it loses bytes, and the lines of progress differ from run to run.
+ *
+ * The result is right if the file has come whole.
+ */
+#include "kernels.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CHUNK = 8192, LINES = 20 };
+static unsigned size;
+static unsigned char *file, *copy;
+static int listener;
+static struct sockaddr_in address = { .sin_family = AF_INET };
+static unsigned long fetched; /* counted by all without a lock */
+static bool finished;	      /* a flag that progress looks at without one */
+static unsigned short_ones, lines;
+
+struct request {
+	uint32_t first, last;
+};
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static bool send_all(int fd, const void *data, size_t count)
+{
+	for (const char *at = data; count;) {
+		ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
+		if (n <= 0)
+			return false;
+		at += n, count -= (size_t)n;
+	}
+	return true;
+}
+
+static void *serve_one(void *argument)
+{
+	int fd = (int)(intptr_t)argument;
+	struct request request;
+
+	while (recv(fd, &request, sizeof request, MSG_WAITALL) == sizeof request)
+		for (uint32_t at = request.first; at < request.last; at += CHUNK) {
+			uint32_t count = request.last - at < CHUNK ? request.last - at : CHUNK;
+			if (!send_all(fd, file + at, count))
+				break;
+		}
+	close(fd);
+	return NULL;
+}
+
+/* Takes one connection for each thread of the team, and serves each in a thread. */
+static void *serve(void *unused)
+{
+	pthread_t servants[THREADS_MAX];
+	unsigned started = 0;
+
+	(void)unused;
+	for (; started < threads; started++) {
+		int fd = accept(listener, NULL, NULL);
+		if (fd < 0)
+			die("accept");
+		if (pthread_create(&servants[started], NULL, serve_one, (void *)(intptr_t)fd))
+			die("pthread_create");
+	}
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(servants[i], NULL);
+	return NULL;
+}
+
+static void listen_here(void)
+{
+	socklen_t length = sizeof address;
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) ||
+	    listen(listener, THREADS_MAX) || getsockname(listener, (struct sockaddr *)&address, &length))
+		die("listen");
+}
+
+static void *progress(void *unused)
+{
+	unsigned long whole = (unsigned long)size * rounds, seen = 0;
+	unsigned turns = 0;
+
+	(void)unused;
+	for (unsigned line = 1; !finished && line < LINES;) {
+		if (fetched != seen && fetched >= whole / LINES * line) {
+			seen = fetched;
+			printf("fetch: %lu of %lu bytes\n", seen, whole);
+			lines++;
+			line = (unsigned)(seen * LINES / whole) + 1;
+		}
+		spin(&turns);
+	}
+	return NULL;
+}
+
+static void fetch_part(int fd, unsigned first, unsigned last)
+{
+	struct request request = { first, last };
+
+	if (!send_all(fd, &request, sizeof request))
+		die("send");
+	for (unsigned at = first; at < last;) {
+		unsigned room = last - at < CHUNK ? last - at : CHUNK;
+		ssize_t n = recv(fd, copy + at, room, 0);
+		if (n <= 0)
+			die("recv");
+		at += (unsigned)n;
+		LOOK_AGAIN();
+		fetched += (unsigned long)n; /* the race */
+		short_ones += n < (ssize_t)room;
+	}
+}
+
+static void *work(void *argument)
+{
+	unsigned me = (unsigned)(uintptr_t)argument, first, last;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	share(me, size, &first, &last);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address))
+		die("connect");
+	for (unsigned r = 0; r < rounds; r++)
+		fetch_part(fd, first, last);
+	close(fd);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t server, reporter;
+	unsigned wrong = 0;
+
+	options(argc, argv);
+	size = scaled(8 << 20);
+	file = allocate(size);
+	copy = allocate(size);
+	for (unsigned i = 0; i < size; i++) {
+		file[i] = (unsigned char)((i * 0x9e3779b97f4a7c15ull) >> 33);
+		copy[i] = 0;
+	}
+	listen_here();
+	if (pthread_create(&server, NULL, serve, NULL) || pthread_create(&reporter, NULL, progress, NULL))
+		die("pthread_create");
+	start(work);
+	finished = true;
+	pthread_join(server, NULL);
+	pthread_join(reporter, NULL);
+	for (unsigned i = 0; rounds && i < size; i++)
+		wrong += file[i] != copy[i];
+	printf("fetch: %lu bytes counted, %lu lost by the count, %u short reads\n", fetched,
+	       (unsigned long)size * rounds - fetched, short_ones);
+	if (wrong)
+		printf("fetch: WRONG: %u bytes differ\n", wrong);
+	return wrong != 0;
+}

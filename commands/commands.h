@@ -24,7 +24,7 @@ struct command {
 	const char *help;		   /* all of it for `heddle help VERB` */
 };
 extern const struct command command_record, command_replay, command_dump, command_stat, command_ls, command_rm,
-	command_doctor, command_order, command_hunt, command_races, command_report, command_help;
+	command_doctor, command_order, command_hunt, command_races, command_report, command_pack, command_help;
 
 /* ---- main.c ---- */
 /* The verb with this name, or NULL. */

@@ -3,7 +3,8 @@
  *
  *   heddle     "trace"             what this file is
  *   version    number              TRACE_VERSION
- *   machine    object              arch, elf (ELF's machine number), kernel, hwcap, hwcap2, page_size
+ *   machine    object              arch, elf (ELF's machine number), kernel, hwcap, hwcap2, page_size, features
+ *                                  (names in /proc/cpuinfo; need not be there)
  *   program    text                path that was run; a text that is not UTF-8 is {"hex": "..."}
  *   argv, env  lists of text
  *   cwd        text
@@ -128,11 +129,15 @@ void meta_command(const struct meta *meta, char *text, size_t room)
 static json_t *machine(void)
 {
 	struct utsname u;
+	char *features = cpu_features();
 
 	uname(&u);
-	return json_pack("{ss si ss sI sI sI}", "arch", u.machine, "elf", TRACE_ARCH, "kernel", u.release, "hwcap",
-			 (json_int_t)getauxval(AT_HWCAP), "hwcap2", (json_int_t)getauxval(AT_HWCAP2), "page_size",
-			 (json_int_t)sysconf(_SC_PAGESIZE));
+	json_t *o = json_pack("{ss si ss sI sI sI}", "arch", u.machine, "elf", TRACE_ARCH, "kernel", u.release, "hwcap",
+			      (json_int_t)getauxval(AT_HWCAP), "hwcap2", (json_int_t)getauxval(AT_HWCAP2), "page_size",
+			      (json_int_t)sysconf(_SC_PAGESIZE));
+	json_object_set_new(o, "features", text_to_json(features, strlen(features)));
+	free(features);
+	return o;
 }
 
 /* The program's: heddle has lifted one of its own. */

@@ -44,6 +44,12 @@ json_t *text_to_json(const char *text, size_t len);
 /* In memory that the caller frees; NULL if it is none. */
 char *text_from_json(const json_t *value);
 
+/* ---- cpu.c ---- */
+/* The features of this processor, by their names in /proc/cpuinfo. To be freed. */
+char *cpu_features(void);
+/* Dies if the recording was made on a processor with instructions that this one lacks. */
+void cpu_need_same(const struct meta *meta);
+
 /* ---- where.c: from addresses of a recorded process to its source ---- */
 struct where;
 /* What lay in the memory of an image when its thread `slot` was at `event`. NULL: not enough memory. */

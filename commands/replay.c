@@ -397,6 +397,7 @@ static int run_replay(int argc, char **argv)
 		usage("--watch=races,story,places and --work-dir=DIR go together");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
+	cpu_need_same(&r.meta);
 	if (r.races && !*r.meta.order)
 		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
 		    r.meta.dir);

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include "commands/sites.h"
 #include "runtime/memory/map.h"
-#include "runtime/sync/sync.h"
 #include "runtime/syscalls/describe.h"
 #include "timeline.h"
 #include "trace/watched.h"
@@ -158,25 +157,25 @@ static const struct story_event *next_story(struct reader *r)
 static const struct {
 	uint8_t kind;
 	const char *text;
-} ops[SYNC_COUNT] = {
-	[SYNC_mutex_lock] = { NODE_GETS, "lock" },
-	[SYNC_mutex_unlock] = { NODE_GIVES, "unlock" },
-	[SYNC_rwlock_lock] = { NODE_GETS, "lock (reader-writer)" },
-	[SYNC_rwlock_unlock] = { NODE_GIVES, "unlock (reader-writer)" },
-	[SYNC_spin_lock] = { NODE_GETS, "spin lock" },
-	[SYNC_spin_unlock] = { NODE_GIVES, "spin unlock" },
-	[SYNC_cond_enter] = { NODE_WAITS, "wait for condition" },
-	[SYNC_cond_wake] = { NODE_WAITS, "signal condition" },
-	[SYNC_cond_leave] = { NODE_WAITS, "woken from condition" },
-	[SYNC_barrier_arrive] = { NODE_WAITS, "at barrier" },
-	[SYNC_barrier_leave] = { NODE_WAITS, "leaves barrier" },
-	[SYNC_sem_take] = { NODE_WAITS, "takes semaphore" },
-	[SYNC_sem_give] = { NODE_WAITS, "gives semaphore" },
-	[SYNC_once_begin] = { NODE_WAITS, "once begins" },
-	[SYNC_once_end] = { NODE_WAITS, "once ends" },
-	[SYNC_guard_acquire] = { NODE_WAITS, "static begins" },
-	[SYNC_guard_release] = { NODE_WAITS, "static ends" },
-	[SYNC_thread_joined] = { NODE_WAITS, "joins thread" },
+} ops[STORY_OPS] = {
+	[STORY_mutex_lock] = { NODE_GETS, "lock" },
+	[STORY_mutex_unlock] = { NODE_GIVES, "unlock" },
+	[STORY_rwlock_lock] = { NODE_GETS, "lock (reader-writer)" },
+	[STORY_rwlock_unlock] = { NODE_GIVES, "unlock (reader-writer)" },
+	[STORY_spin_lock] = { NODE_GETS, "spin lock" },
+	[STORY_spin_unlock] = { NODE_GIVES, "spin unlock" },
+	[STORY_cond_enter] = { NODE_WAITS, "wait for condition" },
+	[STORY_cond_wake] = { NODE_WAITS, "signal condition" },
+	[STORY_cond_leave] = { NODE_WAITS, "woken from condition" },
+	[STORY_barrier_arrive] = { NODE_WAITS, "at barrier" },
+	[STORY_barrier_leave] = { NODE_WAITS, "leaves barrier" },
+	[STORY_sem_take] = { NODE_WAITS, "takes semaphore" },
+	[STORY_sem_give] = { NODE_WAITS, "gives semaphore" },
+	[STORY_once_begin] = { NODE_WAITS, "once begins" },
+	[STORY_once_end] = { NODE_WAITS, "once ends" },
+	[STORY_guard_acquire] = { NODE_WAITS, "static begins" },
+	[STORY_guard_release] = { NODE_WAITS, "static ends" },
+	[STORY_thread_joined] = { NODE_WAITS, "joins thread" },
 };
 
 static void add_op(struct reader *r, const struct story_event *e)
@@ -193,7 +192,7 @@ static void add_op(struct reader *r, const struct story_event *e)
 	n.text = texts_number(&r->t->texts, text);
 	n.stack = stack_of(r, e);
 	snprintf(text, sizeof text, "thread %" PRIu64, e->object);
-	n.object = e->what == SYNC_thread_joined ? texts_number(&r->t->objects, text) : object_of(r, e->object);
+	n.object = e->what == STORY_thread_joined ? texts_number(&r->t->objects, text) : object_of(r, e->object);
 	if (e->from) {
 		struct lane *from = timeline_lane(r->t, r->lane->image, e->from - 1);
 		n.from_lane = from ? (uint32_t)(from - r->t->lanes) + 1 : 0;
@@ -247,7 +246,7 @@ static void add_story(struct reader *r, uint64_t event, const struct entry *call
 	for (const struct story_event *e; (e = next_story(r)) && e->event <= event; r->story++) {
 		r->last.op = e->op;
 		r->last.access = e->access;
-		if (e->kind == STORY_OP && e->what < SYNC_COUNT)
+		if (e->kind == STORY_OP && e->what < STORY_OPS)
 			add_op(r, e);
 		else if (e->kind == STORY_ACCESS)
 			add_access(r, e);

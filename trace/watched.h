@@ -36,12 +36,34 @@ struct race {
 
 enum story_kind { STORY_OP = 1, STORY_CALL, STORY_ACCESS };
 enum { STORY_READS = 1, STORY_WRITES = 2, STORY_ATOMIC = 4, STORY_UNORDERED = 8 /* a race with its source */ };
+/* Ops that are told, by their functions in runtime/sync/. */
+enum story_op {
+	STORY_mutex_lock,
+	STORY_mutex_unlock,
+	STORY_rwlock_lock,
+	STORY_rwlock_unlock,
+	STORY_spin_lock,
+	STORY_spin_unlock,
+	STORY_cond_enter,
+	STORY_cond_wake,
+	STORY_cond_leave,
+	STORY_barrier_arrive,
+	STORY_barrier_leave,
+	STORY_sem_take,
+	STORY_sem_give,
+	STORY_once_begin,
+	STORY_once_end,
+	STORY_guard_acquire,
+	STORY_guard_release,
+	STORY_thread_joined,
+	STORY_OPS
+};
 #define STORY_FRAMES 5
 #define STORY_WINDOW 1048576ul
 
 struct story_event {
 	uint8_t kind;		    /* enum story_kind */
-	uint8_t what;		    /* OP: enum sync_index; ACCESS: STORY_READS ... */
+	uint8_t what;		    /* OP: enum story_op; ACCESS: STORY_READS ... */
 	uint8_t from_what;	    /* ACCESS: the same of its source */
 	uint8_t size;		    /* ACCESS: bytes in `value` */
 	uint32_t from;		    /* 1 + slot of the thread whose event came before and led here; 0: none */

@@ -112,24 +112,24 @@ static const struct told {
 	sync_function *function;
 	uint8_t what, does;
 } told[] = {
-	{ sync_mutex_lock, SYNC_mutex_lock, GETS },
-	{ sync_mutex_unlock, SYNC_mutex_unlock, GIVES },
-	{ sync_rwlock_lock, SYNC_rwlock_lock, GETS },
-	{ sync_rwlock_unlock, SYNC_rwlock_unlock, GIVES },
-	{ sync_spin_lock, SYNC_spin_lock, GETS },
-	{ sync_spin_unlock, SYNC_spin_unlock, GIVES },
-	{ sync_cond_enter, SYNC_cond_enter, GIVES_SECOND }, /* the mutex is its second argument */
-	{ sync_cond_wake, SYNC_cond_wake, GIVES },
-	{ sync_cond_leave, SYNC_cond_leave, GETS },
-	{ sync_barrier_arrive, SYNC_barrier_arrive, GIVES },
-	{ sync_barrier_leave, SYNC_barrier_leave, GETS },
-	{ sync_sem_take, SYNC_sem_take, GETS },
-	{ sync_sem_give, SYNC_sem_give, GIVES },
-	{ sync_once_begin, SYNC_once_begin, GETS },
-	{ sync_once_end, SYNC_once_end, GIVES },
-	{ sync_guard_acquire, SYNC_guard_acquire, GETS },
-	{ sync_guard_release, SYNC_guard_release, GIVES },
-	{ sync_thread_joined, SYNC_thread_joined, JOINS },
+	{ sync_mutex_lock, STORY_mutex_lock, GETS },
+	{ sync_mutex_unlock, STORY_mutex_unlock, GIVES },
+	{ sync_rwlock_lock, STORY_rwlock_lock, GETS },
+	{ sync_rwlock_unlock, STORY_rwlock_unlock, GIVES },
+	{ sync_spin_lock, STORY_spin_lock, GETS },
+	{ sync_spin_unlock, STORY_spin_unlock, GIVES },
+	{ sync_cond_enter, STORY_cond_enter, GIVES_SECOND }, /* the mutex is its second argument */
+	{ sync_cond_wake, STORY_cond_wake, GIVES },
+	{ sync_cond_leave, STORY_cond_leave, GETS },
+	{ sync_barrier_arrive, STORY_barrier_arrive, GIVES },
+	{ sync_barrier_leave, STORY_barrier_leave, GETS },
+	{ sync_sem_take, STORY_sem_take, GETS },
+	{ sync_sem_give, STORY_sem_give, GIVES },
+	{ sync_once_begin, STORY_once_begin, GETS },
+	{ sync_once_end, STORY_once_end, GIVES },
+	{ sync_guard_acquire, STORY_guard_acquire, GETS },
+	{ sync_guard_release, STORY_guard_release, GIVES },
+	{ sync_thread_joined, STORY_thread_joined, JOINS },
 };
 
 static const struct told *told_of(const struct thread *t)

@@ -99,6 +99,7 @@ struct thread {
 	struct thread *next_waiter;  /* in the list it is in */
 	struct thread *waiters;	     /* who waits for an op of this thread */
 	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
+	uint64_t clear_tid;	     /* what the kernel clears at its end, 0: nothing */
 	uint64_t chaos;		     /* state of its random numbers */
 	uint32_t chaos_points;	     /* accesses that could be disturbed so far */
 	struct exclusive exclusive;  /* see runtime/atomics/ */
@@ -413,7 +414,8 @@ uint32_t thread_highest(void);	/* slots ever used */
 const uint32_t *thread_highest_at(void);
 struct thread *thread_of_pthread(uint64_t pthread);
 bool thread_is_last(void);
-extern bool memory_torn; /* forked while other threads were writing: its memory is not exact */
+void thread_wait_for_cleared(void); /* what the kernel does to memory when threads end is done */
+extern bool memory_torn;	    /* forked while other threads were writing: its memory is not exact */
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
 void thread_remember_tls(struct thread *t);
 void chaos_perturb(struct thread *t);

@@ -158,6 +158,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->tls = c->args[0] & CLONE_SETTLS ? c->args[CLONE_TLS] : 0;
 	t->end_stamp = 0;
 	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
+	t->clear_tid = c->args[0] & CLONE_CHILD_CLEARTID ? c->args[CLONE_CTID] : 0;
 	memset(t->known, 0, sizeof t->known);
 	memset(t->known_events, 0, sizeof t->known_events);
 	t->hooked = false;
@@ -371,6 +372,16 @@ long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64
 	long r = 0;
 	if (try == 2)
 		return id_if_running(t, other);
+/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for a word that
+   the program uses for something else. */
+static void wait_for_cleared(const struct thread *t)
+{
+	uint32_t word;
+	for (unsigned round = 0; round < 20000; wait_a_little(&round))
+		if (!t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid)
+			return;
+}
+
 	op_begin(t);
 	/* acquire: with the release in thread_exit() */
 	while (!replaying && !r && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED) {
@@ -391,6 +402,8 @@ long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64
 
 void thread_exit(struct call *c)
 {
+	if (!r) /* else libc would wait for that, or not, and leave other bytes on the stack */
+		wait_for_cleared(other);
 	struct thread *t = c->t;
 	mutex_owner_died(t);
 	heap_thread_ended(t);
@@ -421,6 +434,13 @@ bool thread_is_last(void)
 
 /* What other threads may be in the middle of must be whole in the child. */
 void thread_before_fork(void)
+void thread_wait_for_cleared(void)
+{
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot)->state == THREAD_ENDED)
+			wait_for_cleared(thread_of(slot));
+}
+
 {
 	lock_outside();
 	patch_lock();

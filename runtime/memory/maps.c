@@ -1,4 +1,4 @@
-/* /proc/self/maps, line by line. */
+/* /proc/thread-self/maps, line by line. (/proc/self has none when the first thread has ended.) */
 #include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
@@ -10,7 +10,7 @@ const char *maps_read(void)
 	static char text[1 << 20];
 	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
 		SYS0(__NR_sched_yield);
-	long fd = file_open("/proc/self/maps", O_RDONLY, 0);
+	long fd = file_open("/proc/thread-self/maps", O_RDONLY, 0);
 	if (fd < 0) {
 		maps_done();
 		return 0;

@@ -244,6 +244,7 @@ static void check_memory(struct thread *t)
 {
 	if (replaying ? !log_peek(t) || log_peek(t)->kind != ENTRY_CHECKSUM : !thread_is_last() || memory_torn)
 		return; /* other threads still write, or wrote when this process was forked */
+	thread_wait_for_cleared();
 	uint64_t hash = checksum_memory(t);
 	if (!replaying) {
 		log_simple(t, ENTRY_CHECKSUM, 0, 0, (int64_t)hash, 0, 0);
@@ -290,8 +291,10 @@ void special_exit(struct call *c)
 
 void special_set_tid_address(struct call *c)
 {
-	/* the kernel clears that word when the thread ends, and nobody is left to see it */
+	c->t->clear_tid = c->args[0];
 	call_run(c);
+	if (replaying) /* its word is cleared at its end, as then; the kernel gives its own id here, which nobody sees */
+		SYS1(__NR_set_tid_address, c->args[0]);
 }
 
 void special_set_robust_list(struct call *c)

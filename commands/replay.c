@@ -21,6 +21,8 @@ static const char help[] =
 	"stderr. TRACE is a directory or a name that `heddle ls` shows; without it, the latest.\n"
 	"\n"
 	"      --repeat=N  N times; says how many were exact\n"
+	"      --checkpoint=THREAD:EVENT\n"
+	"                  run to there once, and go on in a copy of the process; with --repeat in N\n"
 	"      --quiet     do not show the program's output\n"
 	"      --races     tell which accesses were in no order that the program made\n"
 	"      --json      the same as JSON, without the program's output\n"
@@ -43,6 +45,9 @@ struct replay {
 	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
 	uint32_t watches;
 	long repeat, pid, image, solve_time;
+	char *checkpoint;
+	unsigned checkpoint_thread;
+	uint64_t checkpoint_event;
 	struct meta meta;
 	struct tree tree;
 	struct trace_shown shown;
@@ -223,11 +228,17 @@ static void start(struct replay *r)
 	c->quiet = r->quiet || r->json;
 	c->races = r->watches | (r->races ? WATCH_RACES : 0);
 	c->repeat = (uint32_t)r->repeat;
+	if (r->checkpoint) {
+		c->checkpoint_slot = 1 + r->checkpoint_thread;
+		c->checkpoint_event = r->checkpoint_event;
+	}
 	size_t missing = trace_shown_missing(&r->shown, c->missing, MISSING_MAX);
 	if (missing > MISSING_MAX)
 		die("%s lacks %zu of the writes that were shown: it is damaged", r->meta.dir, missing);
 	c->missing_count = (uint32_t)missing;
 	c->several = r->meta.list.nstreams && r->meta.list.streams[r->meta.list.nstreams - 1].image;
+	if (c->several && r->checkpoint)
+		die("a checkpoint is a copy of one process, and %s has several", r->meta.dir);
 	free(r->shown.seen);
 	c->root_status = r->image ? STATUS_UNKNOWN : r->meta.status;
 	if (r->debug.gdb)
@@ -334,6 +345,9 @@ static int report(struct replay *r)
 {
 	const struct control *c = r->tree.control;
 
+	if (r->checkpoint && !c->copied && (c->stop == STOP_NONE || c->stop == STOP_ENDED))
+		die("thread %u does not come to event %s: `heddle dump` lists its events", r->checkpoint_thread,
+		    strchr(r->checkpoint, ':') + 1);
 	if (r->repeat > 1)
 		return report_repeats(r);
 	if (c->stop != STOP_NONE)
@@ -360,11 +374,27 @@ static uint32_t read_watch(const char *text)
 	return watches;
 }
 
+static void read_checkpoint(struct replay *r)
+{
+	char *end;
+
+	errno = 0;
+	unsigned long thread = strtoul(r->checkpoint, &end, 10);
+	bool fine = end > r->checkpoint && *end == ':' && thread < UINT_MAX;
+	const char *event = end + (*end == ':');
+
+	r->checkpoint_event = strtoull(event, &end, 10);
+	if (!fine || end == event || *end || errno || *event == '-' || *r->checkpoint == '-')
+		usage("--checkpoint wants THREAD:EVENT, as `heddle dump` numbers them");
+	r->checkpoint_thread = (unsigned)thread;
+}
+
 static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
 	const struct option_row options[] = {
 		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
+		{ "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
 		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
 		{ "races", 0, OPTION_FLAG, &r.races },
 		{ "json", 0, OPTION_FLAG, &r.json },
@@ -387,12 +417,14 @@ static int run_replay(int argc, char **argv)
 		usage("--repeat wants a number from 1 on");
 	if (r.solve_time < 0 || r.solve_time > INT_MAX)
 		usage("--solve-time wants a number of seconds, or 0");
+	if (r.checkpoint)
+		read_checkpoint(&r);
 	if (r.json && !r.races)
 		usage("--json goes with --races");
 	if (r.races && r.repeat > 1)
 		usage("--races and --repeat exclude each other: every replay finds the same");
-	if (r.debug.gdb && (r.races || r.repeat > 1))
-		usage("a debugger takes one replay as it is: without --repeat and --races");
+	if (r.debug.gdb && (r.races || r.repeat > 1 || r.checkpoint))
+		usage("a debugger takes one replay as it is: without --repeat, --checkpoint and --races");
 	if (!r.watch != !r.work_dir || (r.watch && !(r.watches = read_watch(r.watch))))
 		usage("--watch=races,story,places and --work-dir=DIR go together");
 	open_trace(&r.meta, argv[0]);

@@ -387,34 +387,7 @@ static void start_replaying(struct launch *l)
 }
 
 /*
- * `heddle replay --repeat`: everything is ready, and each run is a fork of this
- * moment. Returns in each child; this process ends as the last run did.
- */
-static void repeat_runs(void)
-{
-	int status = 0, last = 0;
-	for (uint32_t i = 0; i < control->repeat; i++) {
-		control->shown = 0;
-		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
-		if (pid == 0)
-			return;
-		/* the whole tree of that run: orphans come to us */
-		for (long r; (r = SYS4(__NR_wait4, -1, &status, 0x40000000 /* __WALL */, 0)) != -ECHILD;)
-			if (r == pid)
-				last = status;
-		control->runs_done++;
-		if (control->stop)
-			SYS1(__NR_exit_group, 123);
-		control->runs_exact++;
-		control->quiet = 1; /* the output has been seen */
-	}
-	if (last & 0x7f)
-		die_by_signal(last & 0x7f);
-	SYS1(__NR_exit_group, last >> 8);
-}
-
-/*
- * `heddle replay --gdb`: the same, but there is another run whenever the debugger wants one, and each waits for it. In a
+ * `heddle replay --gdb`: as run_copies(), but there is another run whenever the debugger wants one, and each waits for it. In a
  * group of its own, or Ctrl-C would reach it before the debugger.
  */
 static void debug_runs(void)
@@ -498,10 +471,9 @@ static _Noreturn void launch(struct launch *l)
 			       -r);
 		control->filtered = 1;
 	}
-	if (replaying && image_number == control->root_image && control->repeat > 1) {
-		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-		repeat_runs();
-	}
+	checkpoint_start();
+	if (replaying && image_number == control->root_image && control->repeat > 1 && !checkpoint_wanted)
+		run_copies();
 	if (replaying && image_number == control->root_image && debug_wanted()) {
 		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		debug_runs();

@@ -329,6 +329,8 @@ void log_take(struct thread *t)
 	order_set_until(t);
 	if (unlikely(debugged))
 		debug_look(t, false);
+	if (unlikely(checkpoint_wanted))
+		checkpoint_look(t);
 }
 
 const struct block *entry_find(const struct entry *e, enum block_kind kind, int arg)

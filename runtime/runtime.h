@@ -99,6 +99,8 @@ struct thread {
 	struct thread *next_waiter;  /* in the list it is in */
 	struct thread *waiters;	     /* who waits for an op of this thread */
 	uint32_t waiters_lock, wake; /* wake: futex, 1: go on */
+	void *saved;		     /* stopped for a checkpoint: the frame it goes on from; see checkpoint.c */
+	uint64_t thread_pointer;     /* the machine's, then */
 	uint64_t clear_tid;	     /* what the kernel clears at its end, 0: nothing */
 	uint64_t chaos;		     /* state of its random numbers */
 	uint32_t chaos_points;	     /* accesses that could be disturbed so far */
@@ -340,6 +342,19 @@ void debug_look(const struct thread *t, bool at_access);
 uint64_t debug_access_limit(const struct thread *t);
 /* The recording is over, and everything still as it was. */
 void debug_end(void);
+
+/* ---- checkpoint.c: a copy of the process, with all its threads -------------------- */
+#define CHECKPOINT_SIGNAL 30   /* SIGPWR: stops a thread */
+extern bool checkpoint_wanted; /* at replay, by this process */
+void checkpoint_start(void);
+/* Has the thread come to the event? Then all threads stop, and go on in a copy of the process. */
+void checkpoint_look(struct thread *t);
+/* From the handler of the signal that stops a thread. Returns if it was not meant. */
+void checkpoint_stop(struct thread *t, void *uc);
+/* First function of a thread that was made again: it goes on where it was stopped. */
+_Noreturn void checkpoint_go_on(struct thread *t);
+/* `heddle replay --repeat`: returns in each copy of this process; this process ends as the last copy did. */
+void run_copies(void);
 
 /* ---- deadlock.c: what is told if the recording ended in one ----------------------- */
 void deadlock_leave(void);

@@ -44,6 +44,7 @@ static const uint64_t harmless = SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGURG) | SIGN
 
 static void on_signal(int sig, siginfo_t *info, void *uc);
 static void on_sigsys(int sig, siginfo_t *info, void *uc);
+static void on_stop(int sig, siginfo_t *info, void *uc);
 
 /* ---- the kernel's side ------------------------------------------------------------ */
 
@@ -73,7 +74,7 @@ void signals_install(struct process *p, int sig)
 				      .restorer = (uint64_t)gate_restorer,
 				      .mask = OUR_MASK,
 				      .flags = OUR_FLAGS };
-	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP)
+	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP || (replaying && sig == CHECKPOINT_SIGNAL))
 		return;
 	bool handled = wish->handler > 1;
 	bool wanted = handled || (wish->handler == 0 && is_fatal_default(sig)) || (fault_signals & SIGNAL_BIT(sig));
@@ -141,6 +142,10 @@ void signals_start(const struct start_info *info)
 				     .mask = OUR_MASK,
 				     .flags = OUR_FLAGS };
 	set_kernel_action(SIGSYS, &sys);
+	if (replaying) {
+		sys.handler = (uint64_t)on_stop;
+		set_kernel_action(CHECKPOINT_SIGNAL, &sys);
+	}
 	t->mask = info->blocked & ~NEVER;
 	t->alt = (struct alt_stack){ .flags = SS_DISABLE };
 	t->timer = -1;
@@ -241,4 +246,10 @@ static void on_sigsys(int sig, siginfo_t *info, void *uc)
 	else if (info->si_code == 1 /* SYS_SECCOMP */)
 		patch_site(uc);
 	/* A SIGSYS from elsewhere is not passed on: doc/nondeterminism.md */
+}
+
+static void on_stop(int sig, siginfo_t *info, void *uc)
+{
+	(void)sig, (void)info;
+	checkpoint_stop(thread_here(), uc);
 }

@@ -77,7 +77,7 @@ static bool is_gone(const struct thread *t)
 	if (t->state == THREAD_NONE)
 		return true;
 	return t->state == THREAD_ENDED && !__atomic_load_n(&t->claimed, __ATOMIC_ACQUIRE) &&
-	       SYS3(__NR_tgkill, SYS0(__NR_getpid), t->real_tid, 0) == -ESRCH;
+	       (!t->real_tid || SYS3(__NR_tgkill, SYS0(__NR_getpid), t->real_tid, 0) == -ESRCH);
 }
 
 /* Record: the lowest slot that nobody uses. */
@@ -149,16 +149,18 @@ void thread_remember_tls(struct thread *t)
 static struct thread *new_thread(struct call *c, uint32_t slot)
 {
 	struct thread *parent = c->t, *t = thread_prepare(slot);
-	t->state = THREAD_RUNS;
+	t->real_tid = 0;
+	/* release: who finds it running sees no id of the one before */
+	__atomic_store_n(&t->state, THREAD_RUNS, __ATOMIC_RELEASE);
 	t->born = 0;
 	t->regs = parent->regs;
 	t->resume = parent->resume;
 	t->mask = parent->mask;
 	t->alt = (struct alt_stack){ .flags = 2 /* SS_DISABLE */ };
 	t->tls = c->args[0] & CLONE_SETTLS ? c->args[CLONE_TLS] : 0;
+	t->clear_tid = c->args[0] & CLONE_CHILD_CLEARTID ? c->args[CLONE_CTID] : 0;
 	t->end_stamp = 0;
 	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
-	t->clear_tid = c->args[0] & CLONE_CHILD_CLEARTID ? c->args[CLONE_CTID] : 0;
 	memset(t->known, 0, sizeof t->known);
 	memset(t->known_events, 0, sizeof t->known_events);
 	t->hooked = false;
@@ -182,6 +184,8 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 
 _Noreturn void thread_child(struct thread *t)
 {
+	if (unlikely(t->saved))
+		checkpoint_go_on(t);
 	t->real_tid = (uint32_t)SYS0(__NR_gettid);
 	arch_thread_start(t);
 	if (replaying) {
@@ -278,6 +282,9 @@ static void replay_clone(struct call *c)
 	uint64_t args[6];
 	memcpy(args, c->args, sizeof args);
 	args[0] &= ~(uint64_t)KERNEL_WRITES; /* the recorded id is there already */
+	/* its own is known as soon as the thread is there: see checkpoint.c */
+	args[0] |= CLONE_PARENT_SETTID;
+	args[2] = (uint64_t)&t->real_tid;
 	signals_before_fork();
 	long r = gate_thread(args, t->stack, t);
 	signals_after_fork(c->t, false);
@@ -365,13 +372,6 @@ static long id_if_running(struct thread *t, struct thread *other)
 	return id;
 }
 
-/* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
-long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64_t clock, uint64_t until)
-{
-	struct thread *other = thread_of_pthread(pthread);
-	long r = 0;
-	if (try == 2)
-		return id_if_running(t, other);
 /* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for a word that
    the program uses for something else. */
 static void wait_for_cleared(const struct thread *t)
@@ -382,6 +382,13 @@ static void wait_for_cleared(const struct thread *t)
 			return;
 }
 
+/* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
+long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64_t clock, uint64_t until)
+{
+	struct thread *other = thread_of_pthread(pthread);
+	long r = 0;
+	if (try == 2)
+		return id_if_running(t, other);
 	op_begin(t);
 	/* acquire: with the release in thread_exit() */
 	while (!replaying && !r && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED) {
@@ -395,6 +402,8 @@ static void wait_for_cleared(const struct thread *t)
 	if (!r)
 		op_edge(t, other->end_stamp);
 	op_end(t);
+	if (!r) /* else libc would wait for that, or not, and leave other bytes on the stack */
+		wait_for_cleared(other);
 	return r;
 }
 
@@ -402,8 +411,6 @@ static void wait_for_cleared(const struct thread *t)
 
 void thread_exit(struct call *c)
 {
-	if (!r) /* else libc would wait for that, or not, and leave other bytes on the stack */
-		wait_for_cleared(other);
 	struct thread *t = c->t;
 	mutex_owner_died(t);
 	heap_thread_ended(t);
@@ -427,13 +434,6 @@ void thread_exit(struct call *c)
 		SYS1(__NR_exit, c->args[0]);
 }
 
-bool thread_is_last(void)
-{
-	return __atomic_load_n(&live, __ATOMIC_ACQUIRE) == 1;
-}
-
-/* What other threads may be in the middle of must be whole in the child. */
-void thread_before_fork(void)
 void thread_wait_for_cleared(void)
 {
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
@@ -441,6 +441,13 @@ void thread_wait_for_cleared(void)
 			wait_for_cleared(thread_of(slot));
 }
 
+bool thread_is_last(void)
+{
+	return __atomic_load_n(&live, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* What other threads may be in the middle of must be whole in the child. */
+void thread_before_fork(void)
 {
 	lock_outside();
 	patch_lock();

@@ -271,16 +271,19 @@ struct control {
 	uint32_t several;   /* replay: the trace has more than one image */
 	uint32_t show_lock; /* record: process that writes to stdout or stderr right now, 0: none (futex) */
 	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
-	uint32_t patch;		/* 0: every system call traps (--no-patch) */
-	uint32_t atomics;	/* 1: atomic instructions of unmodified code are ops (not with --no-atomics) */
-	uint32_t chaos;		/* > 0: perturb scheduling; the seed */
-	uint32_t checksum;	/* 1: hash writable memory at exit */
-	uint32_t verify;	/* 1: hash every value that is read at a hook */
-	char order[32];		/* the scheme; empty: accesses are not ordered */
-	uint32_t hooked;	/* 1: the program was built by heddle-cc */
-	uint32_t quiet;		/* replay: do not show output */
-	uint32_t races;		/* replay: enum watch of watched.h */
-	uint32_t repeat;	/* replay: how often, 0 and 1 mean once */
+	uint32_t patch;		  /* 0: every system call traps (--no-patch) */
+	uint32_t atomics;	  /* 1: atomic instructions of unmodified code are ops (not with --no-atomics) */
+	uint32_t chaos;		  /* > 0: perturb scheduling; the seed */
+	uint32_t checksum;	  /* 1: hash writable memory at exit */
+	uint32_t verify;	  /* 1: hash every value that is read at a hook */
+	char order[32];		  /* the scheme; empty: accesses are not ordered */
+	uint32_t hooked;	  /* 1: the program was built by heddle-cc */
+	uint32_t quiet;		  /* replay: do not show output */
+	uint32_t races;		  /* replay: enum watch of watched.h */
+	uint32_t repeat;	  /* replay: how often, 0 and 1 mean once */
+	uint32_t checkpoint_slot; /* replay: 1 + thread after whose event the process is copied, 0: it is not */
+	uint32_t copied;	  /* replay: 1: it was */
+	uint64_t checkpoint_event;
 	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
 	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */
 	uint32_t root_status;	/* replay: wait status of the recorded root process, or ~0 if unknown */

@@ -37,6 +37,8 @@ long sync_call(long (*f)(struct thread *, uint64_t, uint64_t, uint64_t, uint64_t
 struct front *sync_self(void);
 /* On a new thread, before anything else: whatever entry.S needs to find its struct thread. */
 void arch_thread_start(struct thread *t);
+/* The program's thread pointer. */
+uint64_t arch_thread_pointer(void);
 
 /* ---- stub.c ------------------------------------------------------------------- */
 
@@ -81,6 +83,8 @@ uint64_t stub_atomic_site(uint64_t pc);
 uint64_t context_pc(const void *uc);
 void context_set_pc(void *uc, uint64_t pc);
 uint64_t *context_mask(void *uc);
+/* The frame that it is a part of: for gate_sigreturn(). */
+void *context_frame(void *uc);
 void context_regs(const void *uc, struct regs *r);
 /* If the instruction at pc reads the cycle counter: gives it `value` and steps over it. */
 bool context_is_counter(const void *uc);

@@ -53,6 +53,7 @@ bool maps_next(const char **text, struct mapped *m)
 	m->readable = s[0] == 'r';
 	m->writable = s[1] == 'w';
 	m->executable = s[2] == 'x';
+	m->shared = s[3] == 's';
 	s += 5;
 	m->offset = number(&s, 16);
 	s = strchr(s + 1, ' ') + 1;

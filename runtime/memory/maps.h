@@ -6,7 +6,7 @@
 
 struct mapped {
 	uint64_t from, to, offset, inode; /* inode: 0 if no file is behind it */
-	bool readable, writable, executable;
+	bool readable, writable, executable, shared;
 };
 
 /* Reads the list whole: touching memory must not change it under our feet. Returns its text, which is the caller's until

@@ -69,6 +69,15 @@ def case_deadlock_killed(t):
     t.check(b'heddle:' in again.err, 'nothing is said about the end')
 
 
+def case_deadlock_from_a_checkpoint(t):
+    """The recording has no end of its own: a copy of the process comes to the same standstill, and says so."""
+    out, _ = record_deadlock(t, lambda process: os.killpg(process.pid, signal.SIGKILL))
+    for place in '0:30', '1:3', '2:3':
+        again = t.replay(options=[f'--checkpoint={place}'], timeout=60)
+        t.check(again.status in (0, -signal.SIGKILL) and again.out == out, f'from {place}: {again}')
+        t.check(b'the recording ends in a deadlock' in again.err, f'from {place}: nothing is said about the end: {again}')
+
+
 def case_standstill_of_raw_futexes(t):
     """AB/BA with hand-made locks, killed: no thread of the replay waits for anything that Heddle knows of. It must notice, say who
     stands where, and end."""

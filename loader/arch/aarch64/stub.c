@@ -137,3 +137,8 @@ void arch_thread_start(struct thread *t)
 {
 	(void)t; /* entry.S finds it by the thread pointer */
 }
+
+uint64_t arch_thread_pointer(void)
+{
+	return (uint64_t)__builtin_thread_pointer();
+}

@@ -198,6 +198,11 @@ uint64_t *context_mask(void *uc)
 	return (uint64_t *)&((struct ucontext *)uc)->uc_sigmask;
 }
 
+void *context_frame(void *uc)
+{
+	return (uint8_t *)uc - offsetof(struct frame, uc);
+}
+
 void context_regs(const void *uc, struct regs *r)
 {
 	const struct sigcontext *c = machine(uc);

@@ -389,6 +389,13 @@ void arch_thread_start(struct thread *t)
 	SYS2(__NR_arch_prctl, ARCH_SET_GS, t);
 }
 
+uint64_t arch_thread_pointer(void)
+{
+	uint64_t at = 0;
+	SYS2(__NR_arch_prctl, ARCH_GET_FS, &at);
+	return at;
+}
+
 /* Atomic instructions are not looked for: see atomic.c. */
 uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction)
 {

@@ -96,7 +96,7 @@ static void wait_and_look(struct call *c)
 		wait_end_if_stopped();
 		if (c->result == -ETIMEDOUT)
 			ticket_pass_lost();
-	} while (c->result == -ETIMEDOUT);
+	} while (c->result == -ETIMEDOUT || c->result == -EINTR); /* by a signal of ours: checkpoint.c */
 	__atomic_store_n(&c->t->waits_futex, false, __ATOMIC_RELAXED);
 }
 
@@ -105,7 +105,9 @@ static void run_futex(struct call *c)
 	if (replaying && waits(c) && !c->args[3])
 		wait_and_look(c);
 	else
-		call_kernel(c);
+		do
+			call_kernel(c);
+		while (replaying && c->result == -EINTR);
 	if (replaying)
 		wait_progress();
 }

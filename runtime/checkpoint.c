@@ -1,0 +1,217 @@
+/*
+ * A checkpoint: at replay, all threads stop, the process is copied, and the threads go on in the copy. It can be gone on
+ * from any number of times.
+ *
+ * Stopping. When its thread comes to the event, each thread gets a signal, which nobody blocks at replay. (Not SIGSYS: the
+ * kernel drops a second one that is pending, and that may be the trap of a system call.) It stops in the handler: the frame that the kernel has put on its signal stack holds general, FP and vector registers, signal mask and
+ * signal stack, and struct thread has its place in its stream. Only the thread pointer is kept beside. A thread may be
+ * anywhere then:
+ *
+ * 1. In the program's own code, between two events. What it does there depends on its registers and memory alone.
+ * 2. In the runtime, in the middle of an op: the runtime's memory is copied as the program's is, and who holds a lock of
+ *    ours goes on holding it, since it will be there, too.
+ * 3. Waiting for an edge, a ticket, a lock or a turn. Each such wait is a loop that looks at memory and then at most sleeps
+ *    in futex() or nanosleep(), which the signal ends. So in the copy it looks again; nobody needs to have remembered
+ *    who slept, and no wake-up is lost that came between the copy and the sleep.
+ * 4. In a call that is real at replay, too. Those on the address space are over before the signal comes; a write to the
+ *    terminal, and a futex() of the program's own, are made again when the signal ends them.
+ * 5. Between clone() and its first instruction: the kernel has stored its id (CLONE_PARENT_SETTID) before its creator goes
+ *    on. A creator that stops before the call makes it in the copy.
+ *
+ * A thread with an id that has not stopped is asked until all have: who has stopped creates none.
+ *
+ * Copying is fork(): the kernel copies memory. Memory that the program shares is made the copy's own. The copy's first
+ * thread is none of the program's, since the first of a process cannot be gone while others are there, and a slot
+ * waits for its thread to be gone before it is used again. It makes each thread again by clone(), with the same slot, thread
+ * pointer and cleared word; the new thread's first act is the return from the handler, by the saved frame.
+ *
+ * What the kernel keeps and a fork does not: timers and the real ids. Neither is used at replay.
+ */
+#include "loader/arch/arch.h"
+#include "runtime/memory/maps.h"
+#include "runtime/runtime.h"
+#include "runtime/syscalls/special/special.h"
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+
+bool checkpoint_wanted;
+static struct thread *requester;
+static uint8_t first_stack[65536] __attribute__((aligned(16)));
+
+static _Noreturn void end_like(int status)
+{
+	if (control->stop)
+		SYS1(__NR_exit_group, 123);
+	SYS5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0); /* one core file is enough */
+	if (status & 0x7f)
+		die_by_signal(status & 0x7f);
+	for (;;)
+		SYS1(__NR_exit_group, status >> 8);
+}
+
+/* Waits for the whole tree of that run: orphans come to us. */
+static int wait_for_run(long pid)
+{
+	int status = 0, last = 0;
+	for (long r; (r = SYS4(__NR_wait4, -1, &status, 0x40000000 /* __WALL */, 0)) != -ECHILD;)
+		if (r == pid)
+			last = status;
+	return last;
+}
+
+void run_copies(void)
+{
+	uint64_t shown = control->shown;
+	int last = 0;
+	SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	for (uint32_t i = 0; i < MAX(control->repeat, 1); i++) {
+		control->shown = shown;
+		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
+		if (pid == 0) {
+			SYS5(__NR_prctl, PR_SET_PDEATHSIG, 9, 0, 0, 0); /* which a fork forgets */
+			return;
+		}
+		if (pid < 0)
+			cannot("the process cannot be copied: error %d", -pid);
+		last = wait_for_run(pid);
+		control->runs_done++;
+		if (control->stop)
+			break;
+		control->runs_exact++;
+		control->quiet = 1; /* the output has been seen */
+	}
+	end_like(last);
+}
+
+/* ---- stopping ------------------------------------------------------------------------------ */
+
+void checkpoint_start(void)
+{
+	checkpoint_wanted = replaying && control->checkpoint_slot && image_number == control->root_image;
+}
+
+static void signal_thread(const struct thread *t)
+{
+	SYS3(__NR_tgkill, SYS0(__NR_getpid), t->real_tid, CHECKPOINT_SIGNAL);
+}
+
+void checkpoint_look(struct thread *t)
+{
+	if (control->checkpoint_slot != t->slot + 1 || t->log.events < control->checkpoint_event || t->vfork_depth)
+		return;
+	checkpoint_wanted = false;
+	requester = t;
+	signal_thread(t); /* comes before tgkill() returns */
+}
+
+static bool is_there(const struct thread *t)
+{
+	/* acquire: with new_thread(); an id that is read after is this thread's */
+	uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
+	return (state == THREAD_RUNS || state == THREAD_PARKED) && __atomic_load_n(&t->real_tid, __ATOMIC_ACQUIRE);
+}
+
+/* Asks those who have not stopped; true when there are none. A second signal to one on its way is one too many, which
+   the kernel drops: the first is still pending, or blocked while its handler runs. */
+static bool all_stopped(void)
+{
+	bool all = true;
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
+		const struct thread *t = thread_of(slot);
+		if (!is_there(t) || __atomic_load_n(&t->saved, __ATOMIC_ACQUIRE))
+			continue;
+		signal_thread(t);
+		all = false;
+	}
+	return all;
+}
+
+/* ---- the copy --------------------------------------------------------------------------------- */
+
+/* Other copies must not see what this one writes. Still shared, for processes that the program will fork. */
+static void own_shared_range(const struct mapped *m)
+{
+	uint64_t n = m->to - m->from;
+	int protection = (m->readable ? PROT_READ : 0) | (m->writable ? PROT_WRITE : 0) |
+			 (m->executable ? PROT_EXEC : 0);
+	long to = SYS6(__NR_mmap, 0, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (is_error(to))
+		cannot("no memory for a copy of what the program shares: error %d", -to);
+	SYS3(__NR_mprotect, m->from, n, PROT_READ);
+	memcpy((void *)to, (const void *)m->from, n);
+	SYS3(__NR_mprotect, to, n, protection);
+	long r = SYS5(__NR_mremap, to, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, m->from);
+	if (is_error(r))
+		cannot("memory that the program shares cannot be copied: error %d", -r);
+}
+
+static void own_shared_memory(void)
+{
+	const char *maps = maps_read();
+	if (!maps)
+		cannot("a checkpoint of memory that the program shares needs /proc, which is not mounted here");
+	for (struct mapped m; maps_next(&maps, &m);)
+		if (m.shared && !is_ours(m.from, m.to - m.from))
+			own_shared_range(&m);
+	maps_done();
+}
+
+#define LIKE_A_THREAD                                                                                      \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | \
+	 CLONE_PARENT_SETTID)
+
+static void make_again(struct thread *t)
+{
+	uint64_t args[6] = { LIKE_A_THREAD, 0, (uint64_t)&t->real_tid };
+	args[CLONE_TLS] = t->thread_pointer;
+	args[CLONE_CTID] = t->clear_tid;
+	if (t->clear_tid)
+		args[0] |= CLONE_CHILD_CLEARTID;
+	/* on the signal stack, below the frame, where only the handler's own calls were */
+	long r = gate_thread(args, ALIGN_DOWN((uint64_t)t->saved, 16), t);
+	if (r < 0)
+		cannot("cannot create a thread again: error %d", -r);
+}
+
+/* The first thread of the copy. */
+static void lead_copy(void *unused)
+{
+	(void)unused;
+	if (shares_memory)
+		own_shared_memory();
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		thread_of(slot)->real_tid = 0; /* were those of the process that was copied */
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot)->saved && thread_of(slot)->state != THREAD_ENDED)
+			make_again(thread_of(slot));
+	for (uint32_t never = 0;; wait_end_if_stopped())
+		futex_wait(&never, 0, 1000);
+}
+
+_Noreturn void checkpoint_go_on(struct thread *t)
+{
+	void *frame = t->saved;
+	t->saved = 0;
+	arch_thread_start(t);
+	gate_sigreturn(frame);
+}
+
+void checkpoint_stop(struct thread *t, void *uc)
+{
+	if (!requester)
+		return;
+	t->thread_pointer = arch_thread_pointer();
+	/* release: what it did before is in the copy */
+	__atomic_store_n(&t->saved, context_frame(uc), __ATOMIC_RELEASE);
+	if (t == requester) {
+		for (unsigned round = 40; !all_stopped();)
+			wait_a_little(&round);
+		control->copied = 1;
+		run_copies();
+		requester = 0;
+		run_on_stack((uint64_t)first_stack + sizeof first_stack, lead_copy, 0);
+	}
+	for (uint32_t never = 0;; wait_end_if_stopped())
+		futex_wait(&never, 0, 1000); /* the process ends with its copies */
+}

@@ -1,0 +1,101 @@
+"""Checkpoints: at some event all threads stop, the process is copied, and the threads go on in the copy.
+
+Taken at random events, so that threads stand anywhere: in the program's code, in locks, conditions, joins, system calls, at
+edges. A copy that has lost a register, a wait or a thread prints something else, ends otherwise, or never.
+"""
+import os
+import random
+import re
+import shutil
+
+from harness import CANNOT, ROOT, USAGE
+
+HERE = os.path.join(ROOT, 'tests', 'threads')
+PRIMITIVES = ['atomics', 'barrier', 'blocks_across', 'c11', 'cancel', 'cond_broadcast', 'cond_timed', 'create_join', 'crash_one',
+              'exit_running', 'handoff_calls', 'keys', 'libc_state', 'main_ends_first', 'mmap_same', 'mutex_robust', 'mutex_timed',
+              'once', 'pipe_pointers', 'producer_consumer', 'rwlock', 'semaphore', 'signals_kill', 'signals_sigwait', 'spin',
+              'stdio_shared', 'thread_pool']
+
+
+def events(t, trace):
+    """(thread, how many events it has done then), for all of them."""
+    found, thread = [], None
+    for line in t.run_well([t.heddle, 'dump', trace], timeout=120).out.decode(errors='replace').splitlines():
+        heading = re.match(r'== p0/t(\d+):', line)
+        entry = re.match(r'\s+(\d+)  (?!.* were done$)', line)
+        if heading:
+            thread = int(heading[1])
+        elif entry:
+            found.append((thread, int(entry[1]) + 1))
+    return found
+
+
+def go_on(t, was, trace, number):
+    """From `number` random events, twice from each."""
+    chance, places = random.Random(t.name), events(t, trace)
+    for thread, event in chance.sample(places, min(number, len(places))):
+        options = [f'--checkpoint={thread}:{event}', '--repeat=2']
+        t.hint = f'{t.heddle} replay {" ".join(options)} {trace}'
+        again = t.replay(trace, options=options, timeout=120)
+        t.check(b'2 of 2 replays exact' in again.err, f'from {thread}:{event}: {again}')
+        t.check(again.status == was.status, f'from {thread}:{event}: recorded {was}, now {again}')
+        t.check(again.out == was.out, f'from {thread}:{event}: recorded\n{was.out!r}, now\n{again.out!r}')
+
+
+def compiled(t, name):
+    return t.compile(os.path.join(HERE, name + '.c'), ['-latomic'])
+
+
+def case_checkpoint_anywhere(t):
+    """Eight threads in all kinds of places; registers, signal mask, signal stack and shared memory must be there again."""
+    program = t.compile(os.path.join(HERE, 'parts', 'stand_anywhere.c'))
+    for n, chaos in enumerate([[], ['--chaos=1']]):
+        trace = t.path(f'trace{n}')
+        was = t.record([program], trace=trace, options=['--checksum', *chaos])
+        t.check(was.status == 0, f'recording: {was}')
+        go_on(t, was, trace, t.count(5, 100))
+
+
+def case_checkpoint_primitives(t):
+    """Programs of this folder, at an event or more of each."""
+    for name in PRIMITIVES:
+        trace = t.path(name)
+        was = t.record([compiled(t, name)], trace=trace, options=['--checksum'])
+        go_on(t, was, trace, t.count(1, 20))
+        shutil.rmtree(trace)
+
+
+def case_checkpoint_hooked(t):
+    """A racy program built by heddle-cc: what the order of accesses knows is copied, too."""
+    program = t.path('lost_update')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', '-o', program,
+                os.path.join(ROOT, 'tests', 'bugs', 'lost_update.c')], timeout=300)
+    for threads in '2', '8':
+        trace = t.path('trace' + threads)
+        was = t.record([program, threads], trace=trace, options=['--checksum', '--verify'])
+        go_on(t, was, trace, t.count(2, 50))
+
+
+def case_checkpoint_many_threads(t):
+    """2,000 threads at once are made again."""
+    was = t.record([compiled(t, 'many_threads')], timeout=240)
+    go_on(t, was, t.path('trace'), 3)
+
+
+case_checkpoint_many_threads.only_soak = True
+
+
+def case_checkpoint_bad_input(t):
+    was = t.record(['/bin/echo', 'x'])
+    t.check(was.status == 0, f'recording: {was}')
+    for text in '', '1', ':', '1:', ':1', 'a:1', '1:a', '-1:1', '1:-1', '1:1:1', '99999999999:1', '0:99999999999999999999':
+        again = t.replay(options=['--checkpoint=' + text])
+        t.check(again.status == USAGE and b'THREAD:EVENT' in again.err, f'--checkpoint={text}: {again}')
+    for text in '0:999999', '7:1':
+        again = t.replay(options=['--checkpoint=' + text])
+        t.check(again.status == CANNOT and b'does not come to event' in again.err, f'--checkpoint={text}: {again}')
+    again = t.replay(options=['--checkpoint=0:1', '--gdb'])
+    t.check(again.status == USAGE, f'with --gdb: {again}')
+    t.record(['/bin/sh', '-c', 'true | true'], trace=t.path('several'))
+    again = t.replay(t.path('several'), options=['--checkpoint=0:5'])
+    t.check(again.status == CANNOT and b'several' in again.err, f'several processes: {again}')

@@ -133,6 +133,16 @@ void tree_print_stop(const struct control *control);
 /* Ends heddle as the program ended: with its status, or by its signal. */
 void exit_like(const struct tree *tree, int wait_status) __attribute__((noreturn));
 
+/* ---- late.c: the thread that unpacks long streams while they are replayed ---- */
+struct feeder;
+/* Which streams are to be late, if that is possible: before trace_check(). */
+void late_choose(struct trace_list *list);
+/* Makes the files of those that are. */
+struct feeder *late_prepare(const char *dir, const struct trace_list *list, const char *work_dir);
+void late_start(struct feeder *feeder, struct control *control);
+/* After the last process has ended. */
+void late_end(struct feeder *feeder);
+
 /* ---- packer.c: the thread that empties rings while a program is recorded ---- */
 struct packer;
 struct packer *packer_start(const char *dir, struct control *control);

@@ -52,6 +52,7 @@ struct replay {
 	struct tree tree;
 	struct trace_shown shown;
 	struct debug_options debug;
+	struct feeder *feeder;
 };
 
 /* ---- the work directory --------------------------------------------------------------- */
@@ -135,6 +136,9 @@ static void unpack(struct replay *r)
 {
 	struct trace_problem problem;
 
+	/* who goes back, or has several looks at a stream, needs all of it */
+	if (r->repeat == 1 && !r->debug.gdb && !r->races)
+		late_choose(&r->meta.list);
 	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &r->shown, &problem)) {
 		progress_end();
 		return;
@@ -244,7 +248,9 @@ static void start(struct replay *r)
 	if (r->debug.gdb)
 		debug_switch_on(c);
 	snprintf(image, sizeof image, "%ld", r->image);
+	r->feeder = late_prepare(r->meta.dir, &r->meta.list, work_dir);
 	tree_start(&r->tree, (char *[]){ c->loader, r->tree.control_path, image, NULL });
+	late_start(r->feeder, c);
 }
 
 /* Returns the signal that ended the replay from outside, or 0. */
@@ -447,6 +453,7 @@ static int run_replay(int argc, char **argv)
 		return status;
 	}
 	int ended_by = run(&r);
+	late_end(r.feeder);
 	if (r.races && !ended_by)
 		r.races_found = found_races_print(&r.meta, work_dir, r.json);
 	remove_work_dir();

@@ -13,7 +13,7 @@
 #include <linux/mman.h>
 #include <linux/stat.h>
 
-#define REPLAY_WINDOW (16ul << 20)
+#define REPLAY_WINDOW (8ul << 20)
 
 static uint64_t stream_base(const struct thread *t)
 {
@@ -118,37 +118,90 @@ static void open_ring(struct thread *t, uint32_t image, struct front before)
 
 /* ---- a recorded stream ---------------------------------------------------------- */
 
-static void stream_path(struct text *path, uint32_t image, const struct thread *t)
-{
-	text_add(path, "%s/p%u.t%u.raw", control->work_dir, (unsigned long)image, (unsigned long)t->slot);
-}
-
-/* n bytes of the unpacked stream, from a multiple of 65536 on. */
-static const uint8_t *map_stream(struct thread *t, uint64_t at, uint64_t from, uint64_t n)
+static long open_part(const struct thread *t, uint32_t image, const char *kind, int flags)
 {
 	TEXT(path, PATH_ROOM);
-	stream_path(&path, image_number, t);
-	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
-	if (fd < 0)
-		cannot("cannot read the unpacked stream %s: error %d", TEXT_OF(path), -fd);
-	long r = SYS6(__NR_mmap, at, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, from);
-	if (is_error(r))
-		cannot("cannot map %s: error %d", TEXT_OF(path), -r);
-	file_close(fd);
-	return (const uint8_t *)r;
+	text_add(&path, "%s/p%u.t%u.%s", control->work_dir, (unsigned long)image, (unsigned long)t->slot, kind);
+	return file_open(TEXT_OF(path), flags, 0);
 }
 
+/* n bytes of that part, from a multiple of 65536 on. */
+static uint8_t *map_part(const struct thread *t, uint32_t image, const char *kind, bool shared, uint64_t at,
+			 uint64_t from, uint64_t n)
+{
+	long fd = open_part(t, image, kind, shared ? O_RDWR : O_RDONLY);
+	long r = fd < 0 ? fd :
+			  SYS6(__NR_mmap, at, n, shared ? PROT_READ | PROT_WRITE : PROT_READ,
+			       (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED, fd, from);
+	if (is_error(r))
+		cannot("cannot read the unpacked stream %s/p%u.t%u.%s: error %d", control->work_dir,
+		       (unsigned long)image, (unsigned long)t->slot, kind, -r);
+	file_close(fd);
+	return (uint8_t *)r;
+}
+
+static uint64_t first_place(const struct thread *t)
+{
+	return stream_base(t) + RING_HEADER;
+}
+
+static uint64_t second_place(const struct thread *t)
+{
+	return stream_base(t) + MAP_STREAM_ROOM / 2;
+}
+
+/*
+ * Windows lie at two places in turn. Who has taken an entry may still look at it, although the next one, at which
+ * log_take() looks, needs another window: so the window before stays as it is.
+ */
 static void map_window(struct thread *t, uint64_t from)
 {
-	uint64_t start = ALIGN_DOWN(from, 65536);
-	uint64_t n = MIN(REPLAY_WINDOW, t->log.size - start);
-	t->log.data = (uint8_t *)map_stream(t, stream_base(t) + RING_HEADER, start, n);
-	t->log.window = start;
+	struct log *log = &t->log;
+	uint64_t start = ALIGN_DOWN(from, 65536), n = MIN(REPLAY_WINDOW, log->size - start);
+	uint64_t place = first_place(t) + ((uint64_t)log->data == first_place(t) ? REPLAY_WINDOW : 0);
+	log->data = map_part(t, image_number, "raw", false, place, start, n);
+	log->window = start;
+	log->window_end = start + n == log->size ? log->size : start + n - ENTRY_MAX;
 }
 
 const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n)
 {
-	return map_stream(t, stream_base(t) + MAP_STREAM_ROOM / 2, from, n);
+	return map_part(t, image_number, "raw", false, second_place(t), from, n);
+}
+
+/* heddle writes the next entries over those before the ones that have just been read. */
+static void ask_for_piece(struct thread *t)
+{
+	struct log *log = &t->log;
+	struct late_stream *late = log->late;
+	uint32_t given = __atomic_load_n(&late->given, __ATOMIC_RELAXED);
+	__atomic_store_n(&late->asked, given + 1, __ATOMIC_RELEASE); /* all that was read is read */
+	log_wake_heddle();
+	/* acquire: with heddle's release, after the entries */
+	while (__atomic_load_n(&late->given, __ATOMIC_ACQUIRE) == given) {
+		futex_wait(&late->given, given, 100);
+		end_without_heddle();
+	}
+	log->data = (uint8_t *)first_place(t) + (given + 1) % 2 * LATE_PIECE;
+	log->window = late->from;
+	log->window_end = late->end;
+	if (log->head < log->window || log->head >= log->window_end)
+		cannot("the stream goes on at %u, and heddle unpacked %u to %u: the trace has changed meanwhile",
+		       log->head, log->window, log->window_end);
+}
+
+/* No order log: order_log_open() need not look for it. */
+static void open_late(struct thread *t, uint32_t image)
+{
+	struct log *log = &t->log;
+	log->late = (struct late_stream *)map_part(t, image, "late", true, second_place(t), 0, page_size);
+	log->size = log->late->size;
+	t->op_limit = log->late->ops;
+	t->event_limit = log->late->accesses;
+	log->data = map_part(t, image, "window", false, first_place(t), 0, 2 * LATE_PIECE);
+	if (log->size)
+		ask_for_piece(t);
+	order_log_none(t);
 }
 
 /* Where it was while recording, in the ring's header: libheddle.so keeps its address in the program's memory. */
@@ -171,14 +224,18 @@ static void place_front(struct thread *t, struct front before)
 
 static void open_stream(struct thread *t, uint32_t image, struct front before)
 {
-	TEXT(path, PATH_ROOM);
-	stream_path(&path, image, t);
 	t->log = (struct log){ .size = 0 };
 	place_front(t, before);
 	t->op_limit = t->event_limit = 0;
-	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
-	if (fd < 0)
-		return; /* killed before its first event: an empty stream */
+	long fd = open_part(t, image, "raw", O_RDONLY);
+	if (fd < 0) {
+		fd = open_part(t, image, "late", O_RDONLY);
+		if (fd < 0)
+			return; /* killed before its first event: an empty stream */
+		file_close(fd);
+		open_late(t, image);
+		return;
+	}
 	long end = SYS3(__NR_lseek, fd, 0, 2 /* SEEK_END */);
 	t->log.size = end > 0 ? (uint64_t)end : 0;
 	struct {
@@ -308,8 +365,8 @@ const struct entry *log_peek(struct thread *t)
 {
 	struct log *log = &t->log;
 	while (log->head < log->size) {
-		if (unlikely(log->head - log->window + ENTRY_MAX > REPLAY_WINDOW))
-			map_window(t, log->head);
+		if (unlikely(log->head >= log->window_end))
+			log->late ? ask_for_piece(t) : map_window(t, log->head);
 		const struct entry *e = (const struct entry *)(log->data + (log->head - log->window));
 		if (likely(e->kind != ENTRY_ORDER))
 			return e;

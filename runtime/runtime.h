@@ -53,6 +53,8 @@ struct log {
 	uint64_t events;	  /* entries written or read */
 	uint64_t size;		  /* replay: bytes in the stream */
 	uint64_t window;	  /* replay: position of data[0] */
+	uint64_t window_end;	  /* replay: entries from here on need another window */
+	struct late_stream *late; /* replay: heddle unpacks the windows; 0: all is unpacked */
 	uint64_t room_until;	  /* record: the ring is free up to here, as far as we know */
 };
 

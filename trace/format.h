@@ -255,6 +255,20 @@ struct futex_site {
 	uint64_t calls;	     /* atomic; the last site has those of all that found no place */
 };
 
+/*
+ * Replay: a stream that is too long to be unpacked as a whole has p<N>.t<M>.late instead of p<N>.t<M>.raw, and a file
+ * p<N>.t<M>.window with room for two pieces of it: whole entries. The thread raises `asked` and control.work when it has
+ * read those of the newest piece; heddle unpacks the next ones over the other, then raises `given`. Piece number n, from 1
+ * on, lies at n % 2 * LATE_PIECE. Never part of a trace.
+ */
+#define LATE_PIECE (2u << 20)
+struct late_stream {
+	uint64_t size;		/* bytes of whole events, without ENTRY_LAST */
+	uint64_t ops, accesses; /* from ENTRY_LAST */
+	uint64_t from, end;	/* positions of the newest piece */
+	uint32_t asked, given;	/* counts; futex on `given` */
+};
+
 struct control {
 	uint64_t magic;
 	uint32_t version, arch;

@@ -129,16 +129,6 @@ static int cut_log(struct trace_ring *ring, struct trace_problem *problem)
 		       0;
 }
 
-/* ENTRY_LAST is in no ring: it is written with the last of the ring's entries, before the ring is removed. */
-static bool ends_with_last(const struct trace_log *log)
-{
-	const struct entry *e = NULL;
-
-	for (uint32_t at = 0; at < log->raw_len; at += e->size)
-		e = (const void *)(log->raw + at);
-	return e && e->kind == ENTRY_LAST;
-}
-
 /*
  * Finds where the log ends that an earlier packer wrote. Whatever follows the last good chunk
  * is cut, but only if the ring still holds those bytes (invariant 1): if it does not, the log
@@ -165,7 +155,9 @@ static int join_log(struct trace_ring *ring, struct trace_problem *problem)
 		ring->log_end = log.offset;
 	while ((more = trace_log_next(&log, problem)) > 0);
 	uint64_t position = log.position, head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
-	ring->ended = position > head && ends_with_last(&log);
+	/* ENTRY_LAST is in no ring: it is written with the last of the ring's entries, before the ring is removed */
+	const struct entry *last = trace_log_last(&log);
+	ring->ended = position > head && last && last->kind == ENTRY_LAST;
 	trace_log_close(&log);
 	if (ring->ended)
 		return 0;

@@ -39,6 +39,10 @@ struct trace_stream {
 	uint64_t raw;	 /* bytes of entries */
 	uint64_t events; /* entries */
 	uint64_t packed; /* bytes of the log; measured, never stored in meta.json */
+	/* Not to be unpacked as a whole, but later, piece by piece: trace_check() fills in what must be known before. It
+	   clears `late` if the stream has an order log, which is read at a place of its own. */
+	bool late;
+	uint64_t complete, ops, accesses; /* bytes of whole events; what ENTRY_LAST says */
 };
 
 struct trace_file {
@@ -115,6 +119,7 @@ struct trace_state {
 	bool begun;
 	bool continued; /* the entry before has ENTRY_CONTINUED */
 	unsigned vforks;
+	bool order;		   /* there was an ENTRY_ORDER */
 	struct trace_shown *shown; /* NULL: nobody wants to know */
 	uint64_t place;		   /* 1 + that of an entry which is continued */
 };
@@ -126,7 +131,8 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 typedef void (*trace_progress)(uint64_t done, uint64_t all);
 
 /* Compares the whole directory with the list that was written at its end. With raw_dir, streams
-   are unpacked into raw_dir/p<N>.t<M>.raw on the way: whole events only. shown: filled, unless it is NULL. */
+   that are not late are unpacked into raw_dir/p<N>.t<M>.raw on the way: whole events only. shown: filled, unless it
+   is NULL. */
 int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
 		struct trace_shown *shown, struct trace_problem *problem);
 
@@ -141,6 +147,7 @@ struct trace_log {
 	uint64_t complete;	   /* position after the last whole event */
 	struct trace_state state;
 	uint8_t *raw; /* the newest chunk */
+	bool lent;    /* whoever reads has set raw, to CHUNK_MAX bytes of his own */
 	uint32_t raw_len;
 	uint64_t chunk; /* its offset */
 	void *packed, *unpacker;
@@ -150,14 +157,16 @@ int trace_log_open(struct trace_log *log, const char *path, unsigned image, unsi
 		   struct trace_problem *problem);
 /* 1: log->raw holds the next chunk. 0: end of file, at a chunk's end. */
 int trace_log_next(struct trace_log *log, struct trace_problem *problem);
+/* The last entry of the newest chunk, or NULL. */
+const struct entry *trace_log_last(const struct trace_log *log);
 /* Like trace_log_next, but looks at headers only: for sizes. */
 int trace_log_skip(struct trace_log *log, struct trace_problem *problem);
 void trace_log_close(struct trace_log *log);
 void trace_log_header(struct log_header *header, unsigned image, unsigned slot);
 uint64_t trace_chunk_hash(const struct chunk_header *header, const void *packed);
 
-/* Writes a stream's whole events to raw_path (NULL: only verifies). */
-int trace_unpack(const char *dir, const struct trace_stream *expected, const char *raw_path, trace_progress progress,
+/* Writes a stream's whole events to raw_path (NULL: only verifies, and sees whether it can be late). */
+int trace_unpack(const char *dir, struct trace_stream *expected, const char *raw_path, trace_progress progress,
 		 struct trace_shown *shown, struct trace_problem *problem);
 
 /* An iterator over entries. */

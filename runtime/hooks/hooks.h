@@ -29,6 +29,8 @@ struct order_cursor {
 void order_flush(struct thread *t);
 /* Replay: finds the first entry. */
 void order_log_open(struct thread *t);
+/* The same for a stream that has none. */
+void order_log_none(struct thread *t);
 
 /* ---- perform.c: the access itself ------------------------------------------------------------------------- */
 

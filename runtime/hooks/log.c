@@ -134,12 +134,22 @@ static void next_entry(struct thread *t)
 	t->order.next_entry = t->order.last_entry;
 }
 
-void order_log_open(struct thread *t)
+static void open_at(struct thread *t, uint64_t position)
 {
-	t->order_cursor = (struct order_cursor){ 0 };
+	t->order_cursor = (struct order_cursor){ .position = position };
 	t->order.last_entry = fork_base;
 	next_entry(t);
 	order_set_until(t);
+}
+
+void order_log_open(struct thread *t)
+{
+	open_at(t, 0);
+}
+
+void order_log_none(struct thread *t)
+{
+	open_at(t, t->log.size);
 }
 
 uint64_t order_number(struct order_thread *o)

@@ -40,7 +40,7 @@ static const char help[] =
 	"--races has found some.\n";
 
 struct replay {
-	bool quiet, races, json;
+	bool quiet, races, json, alone;
 	size_t races_found;
 	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
 	uint32_t watches;
@@ -169,6 +169,18 @@ static bool start_of(const struct meta *meta, unsigned image, struct start_info 
 	return found;
 }
 
+static uint32_t pid_of_image(const struct meta *meta, unsigned image)
+{
+	struct start_info info;
+
+	if (!start_of(meta, image, &info))
+		die("image %u of this recording ended before its first event", image);
+	if (info.forked)
+		die("image %u began by fork, in the middle of its parent: replay the parent, or the whole recording",
+		    image);
+	return (uint32_t)info.pid;
+}
+
 /* A process may have had several images. The first that began by exec can be started by itself;
    the exec that ends it leads to the next. */
 static long image_of_pid(const struct meta *meta, long pid)
@@ -202,6 +214,7 @@ static void choose_image(struct replay *r)
 {
 	if (r->pid >= 0 && r->image >= 0)
 		usage("--pid and --image exclude each other");
+	r->alone = r->pid >= 0 || r->image >= 0;
 	if (r->pid >= 0)
 		r->image = image_of_pid(&r->meta, r->pid);
 	if (r->image < 0)
@@ -245,6 +258,9 @@ static void start(struct replay *r)
 		die("a checkpoint is a copy of one process, and %s has several", r->meta.dir);
 	free(r->shown.seen);
 	c->root_status = r->image ? STATUS_UNKNOWN : r->meta.status;
+	c->root_image = (uint32_t)r->image;
+	if (r->alone)
+		c->only_pid = pid_of_image(&r->meta, (unsigned)r->image);
 	if (r->debug.gdb)
 		debug_switch_on(c);
 	snprintf(image, sizeof image, "%ld", r->image);

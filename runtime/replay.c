@@ -18,15 +18,13 @@ static uint64_t wait_for_place(struct thread *t, uint64_t place)
 {
 	uint32_t *low = (uint32_t *)&control->shown;
 	uint64_t now;
-	bool alone = image_number && image_number == control->root_image; /* others would show what comes before */
 	/* another process may be about to show it: then this thread does not count as idle for a while */
 	unsigned patience = control->several ? 150 : 0;
 	while ((now = __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE)) < place) {
-		bool skip = alone || is_missing(now);
 		if (control->stop)
 			SYS1(__NR_exit_group, 123);
-		if (skip && __atomic_compare_exchange_n(&control->shown, &now, now + 1, false, __ATOMIC_ACQ_REL,
-							__ATOMIC_RELAXED))
+		if (is_missing(now) && __atomic_compare_exchange_n(&control->shown, &now, now + 1, false,
+								   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		if (patience)
 			patience--;
@@ -43,12 +41,8 @@ static uint64_t wait_for_place(struct thread *t, uint64_t place)
 	return now;
 }
 
-void replay_show(struct thread *t, uint64_t place, unsigned which, const void *p, size_t n)
+static void write_again(unsigned which, const void *p, size_t n)
 {
-	uint32_t *low = (uint32_t *)&control->shown;
-	uint64_t now = wait_for_place(t, place);
-	if (now > place)
-		cannot("the trace shows the same output twice: it is damaged");
 	while (!control->quiet && n) {
 		long r = SYS3(__NR_write, which, p, n);
 		if (r == -EINTR || r == -EAGAIN)
@@ -58,6 +52,20 @@ void replay_show(struct thread *t, uint64_t place, unsigned which, const void *p
 		p = (const char *)p + r;
 		n -= (size_t)r;
 	}
+}
+
+void replay_show(struct thread *t, uint64_t place, unsigned which, const void *p, size_t n)
+{
+	uint32_t *low = (uint32_t *)&control->shown;
+	if (control->only_pid) { /* those that would show what comes before are not there */
+		if (process_id == control->only_pid)
+			write_again(which, p, n);
+		return;
+	}
+	uint64_t now = wait_for_place(t, place);
+	if (now > place)
+		cannot("the trace shows the same output twice: it is damaged");
+	write_again(which, p, n);
 	if (now == place)
 		__atomic_store_n(&control->shown, place + 1, __ATOMIC_RELEASE);
 	futex_wake(low);

@@ -318,6 +318,7 @@ struct control {
 	uint32_t where_count; /* of places */
 	struct place where[WHERE_PLACES];
 	char stop_text[8192]; /* what to tell the user, several lines */
+	uint32_t only_pid; /* replay: the process that is replayed alone; its children run, but show nothing; 0: all */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

@@ -5,6 +5,8 @@
 
 static _Noreturn void unknown_call(struct call *c)
 {
+	if (replaying && !log_peek(c->t))
+		replay_ended(c->t); /* as the recording did, at this call */
 	if (c->row)
 		cannot("the program calls %s in a way that Heddle does not know yet (arguments %x, %x, %x)\n"
 		       "heddle: its shape belongs in runtime/syscalls/; doc/adding-a-syscall.md says how",

@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -53,6 +54,34 @@ def case_manual(t):
     t.check(verbs == pages, f'verbs {sorted(verbs)}\npages {sorted(pages)}')
     for page in glob.glob(f'{ROOT}/doc/*.1.md'):
         t.run_well(['lowdown', '-s', '-Tman', page])
+
+
+def apt_mirror():
+    """Where this machine gets its packages from, and which release it is."""
+    text = ''.join(open(path).read() for path in ['/etc/apt/sources.list', *glob.glob('/etc/apt/sources.list.d/*')] if os.path.exists(path))
+    mirror = re.search(r'^(?:URIs:|deb(?: \[.*?\])?)\s+(\S+)', text, re.M)
+    release = re.search(r'^VERSION_CODENAME=(\S+)', open('/etc/os-release').read(), re.M)
+    return mirror and mirror.group(1), release and release.group(1)
+
+
+def case_clean_root(t):
+    """The two commands of the README, in a root that has git and make and nothing else of what they need."""
+    t.need_root()
+    mirror, release = apt_mirror()
+    if not mirror or not release:
+        t.skip('not a Debian system')
+    root = t.path('root')
+    t.run_well(['debootstrap', '--variant=minbase', '--include=git,make,ca-certificates', release, root, mirror], timeout=3600)
+    shutil.copytree('/etc/apt', f'{root}/etc/apt', dirs_exist_ok=True)     # mirrors, keys, proxies
+    t.run_well(['git', 'clone', '-q', ROOT, f'{root}/heddle'])
+    for target in ('demo', 'test'):
+        # a mount namespace of its own: whatever happens, no mount stays
+        outcome = t.run(['unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" '
+                         '&& exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root make -C /heddle "$1"', root, target], timeout=4 * 3600)
+        t.check(outcome.status == 0, f'make {target}: {outcome}\n{outcome.out.decode(errors="replace")[-3000:]}')
+
+
+case_clean_root.only_soak = True
 
 
 def case_demo(t):

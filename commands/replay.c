@@ -137,7 +137,7 @@ static void unpack(struct replay *r)
 	struct trace_problem problem;
 
 	/* who goes back, or has several looks at a stream, needs all of it */
-	if (r->repeat == 1 && !r->debug.gdb && !r->races)
+	if (r->repeat == 1 && !r->debug.gdb && !r->races && !r->checkpoint)
 		late_choose(&r->meta.list);
 	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &r->shown, &problem)) {
 		progress_end();

@@ -3,8 +3,10 @@
 A cell is program x order x number of threads. It is recorded until it fails as its bug does, then replayed: the same
 output, the same end, no divergence. What an order does not promise is only measured.
 """
+import copy
 import functools
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -114,11 +116,46 @@ def native(trial, source):
     raise Failure('60 runs printed the same: this program shows nothing')
 
 
+def is_gallery(path):
+    """A program of the gallery, or what belongs to it. They are counted after the others, whose number of threads depends on their place."""
+    if os.path.dirname(path) != BUGS:
+        return False
+    with open(path) as file:
+        return bool(re.search(r'^// run:.*\bgallery\b', file.read(), re.M)) or os.path.basename(path) == 'gallery.py'
+
+
+def expected_pair(source):
+    """The lines of the order that the failure needs, as its `explain:` line says: A before B."""
+    with open(source) as file:
+        text = file.read()
+    found = re.search(r'^// explain: @(\w+) before @(\w+)$', text, re.M)
+    lines = [[n for n, line in enumerate(text.split('\n'), 1) if re.search(rf'// .*@{mark}\b', line) and 'explain:' not in line]
+             for mark in found.groups()] if found else []
+    if not lines or not all(lines):
+        raise Failure(f'{source}: its explain: line, or a line that it names, is missing')
+    return lines
+
+
+def gallery_cells(source, number, fails):
+    """Outside soak a program of the gallery is recorded under the default order alone, with few replays."""
+    def cell(trial, select):
+        expected_pair(source)
+        trial.settings = copy.copy(trial.settings)
+        trial.settings.replays = min(2, trial.settings.replays)
+        bug_cell(trial, source, 'region', 'exact', THREADS[number % len(THREADS)], fails, True, select)
+
+    for select in ('all', 'races'):
+        yield f'{select} region {THREADS[number % len(THREADS)]}', lambda trial, select=select: cell(trial, select), False
+
+
 def bug_cells(source, number, keys, level, build):
     """(variant, function, quick) of each cell of a program. `number` is its place in the folder: outside soak each order gets
     one number of threads, another one with the next program."""
     quick = 'check' in keys
     fails = 'fails' in keys
+    if 'gallery' in keys and level != 'soak':
+        yield from gallery_cells(source, number, fails)
+        return
     yield 'native', lambda trial: native(trial, source), False
     for n, (order, guarantee) in enumerate(orders(build)):
         for threads in THREADS if level == 'soak' else [THREADS[(number + n) % len(THREADS)]]:

@@ -49,7 +49,7 @@ def run_line(source):
     found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
     known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
-             'varies', 'measured-aarch64', 'measured-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails'}
+             'varies', 'measured-aarch64', 'measured-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails', 'gallery'}
     for key, _, _ in words:
         if key not in known:
             sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
@@ -147,7 +147,7 @@ def module_cases(folder, path, soak, scale):
 def find_cases(level, build, scale):
     cases = []
     for folder in sorted(os.path.basename(os.path.dirname(d)) for d in glob.glob(f'{ROOT}/tests/*/')):
-        for number, path in enumerate(sorted(glob.glob(f'{ROOT}/tests/{folder}/*'))):
+        for number, path in enumerate(sorted(glob.glob(f'{ROOT}/tests/{folder}/*'), key=lambda p: (cells.is_gallery(p), p))):
             if folder == 'unit' and path.endswith('_test.c'):
                 cases += unit_cases(path)
             elif folder == 'bugs' and path.endswith(('.c', '.cpp')):

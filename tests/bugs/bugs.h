@@ -73,6 +73,74 @@ static UNUSED void team_run(void (*work)(unsigned me))
 	pthread_barrier_destroy(&team_gate);
 }
 
+/* ---- programs that try their bug many times; argv[2] says how many (REPEATS) */
+
+static unsigned repeats;
+static void (*repeat_prepare)(void), (*repeat_act)(unsigned me), (*repeat_judge)(void);
+static unsigned long alive; /* moves with every round; watch() looks at it */
+static int watch_over;
+
+static UNUSED void together(void)
+{
+	pthread_barrier_wait(&team_gate);
+}
+
+static void repeat_work(unsigned me)
+{
+	for (unsigned r = 0; r < repeats; r++) {
+		if (me == 0)
+			repeat_prepare();
+		together();
+		repeat_act(me);
+		together();
+		if (me == 0) {
+			repeat_judge();
+			alive++;
+		}
+	}
+}
+
+/* Each round: prepare() and judge() in one thread, act(0) ... act(team - 1) between them in all. */
+static UNUSED void team_repeat(void (*prepare)(void), void (*act)(unsigned me), void (*judge)(void))
+{
+	repeat_prepare = prepare;
+	repeat_act = act;
+	repeat_judge = judge;
+	team_run(repeat_work);
+}
+
+static UNUSED void repeat_size(int argc, char **argv, unsigned usual)
+{
+	team_size(argc, argv);
+	repeats = argc > 2 ? (unsigned)atoi(argv[2]) : usual;
+}
+
+/* A thread that ends the program as failed when `alive` stands still: a deadlock, or a wakeup that was lost. */
+static void *watcher(void *what)
+{
+	unsigned long seen = ~0ul;
+
+	for (unsigned still = 0; !watch_over; still = alive == seen ? still + 1 : 0) {
+		if (still == 50) {
+			printf("FAILED: %s in round %lu\n", (const char *)what, alive);
+			exit(1);
+		}
+		seen = alive;
+		usleep(10000);
+		LOOK_AGAIN();
+	}
+	return NULL;
+}
+
+static UNUSED void watch(const char *what)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, watcher, (void *)(uintptr_t)what))
+		abort();
+	pthread_detach(thread);
+}
+
 /* What a thread has read, in order. */
 static UNUSED void note(uint64_t *hash, uint64_t value)
 {

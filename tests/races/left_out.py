@@ -2,8 +2,8 @@
 Programs whose replay is only measured are left alone: what they show may be of another run than the recorded one."""
 import glob
 import os
-import re
 
+import cells
 import golden
 from harness import ROOT
 
@@ -13,15 +13,10 @@ def is_measured(source):
         return ' measured=' in file.read()
 
 
-def is_gallery(source):
-    with open(source) as file:
-        return bool(re.search(r'^// run:.*\bgallery\b', file.read(), re.M))
-
-
 def make(source, args, long=False):
     def case(t):
         golden.check_left_out(t, source, args, range(t.count(1, 5)) if long else None)
-    case.only_soak = is_gallery(source)     # there are many, and they are alike
+    case.only_soak = cells.is_gallery(source)     # there are many, and they are alike
     return case
 
 

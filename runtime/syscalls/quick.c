@@ -54,8 +54,13 @@ static inline struct going begin(struct thread *t, const struct quick *q, uint64
 {
 	struct entry *e = log_reserve(t, sizeof *e + 6 * 8 + 16 + sizeof(struct block) + room + 8);
 	uint64_t *args = (uint64_t *)(e + 1);
-	for (int i = 0; i < 6; i++)
-		args[i] = REGS_ARG(&t->regs, i); /* all of them; what follows goes over the rest */
+	/* all of them, one by one, which takes six instructions where a loop takes thirty; what follows goes over the rest */
+	args[0] = REGS_ARG(&t->regs, 0);
+	args[1] = REGS_ARG(&t->regs, 1);
+	args[2] = REGS_ARG(&t->regs, 2);
+	args[3] = REGS_ARG(&t->regs, 3);
+	args[4] = REGS_ARG(&t->regs, 4);
+	args[5] = REGS_ARG(&t->regs, 5);
 	return (struct going){ e, args, args + q->nargs, q->flags & ORDERED ? ticket_take() : 0 };
 }
 

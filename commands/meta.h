@@ -71,10 +71,6 @@ void where_frames(struct where *w, const struct place *place, void (*show)(const
    says what to do, if there is none within so many seconds (0: no limit). */
 void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);
 
-/* ---- found_races.c ---- */
-/* Prints what replay --races has left in its work directory; returns how many. */
-size_t found_races_print(const struct meta *meta, const char *work_dir, bool json);
-
 /* ---- rerun.c: a replay that leaves what it sees ---- */
 /* Makes a directory for work; it is removed when heddle dies, and by rerun_done(). */
 void rerun_prepare(char dir[PATH_ROOM]);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "findings.h"
 #include "gdb.h"
 #include "trace/watched.h"
 
@@ -25,7 +26,9 @@ static const char help[] =
 	"                  run to there once, and go on in a copy of the process; with --repeat in N\n"
 	"      --quiet     do not show the program's output\n"
 	"      --races     tell which accesses were in no order that the program made\n"
-	"      --json      the same as JSON, without the program's output\n"
+	"      --atomicity tell where another thread came between two accesses that belong together\n"
+	"      --json, --sarif\n"
+	"                  the same as JSON or SARIF, without the program's output\n"
 	"      --pid=PID   only the process that had this id\n"
 	"      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
 	"      --gdb       under gdb, which then knows `heddle` and how to go back; words after\n"
@@ -37,10 +40,10 @@ static const char help[] =
 	"\n"
 	"Exits as the program did; with 123, after a description, if it left the recording; with 0\n"
 	"if the recording has no end (heddle was killed) and its last event was reached; with 120 if\n"
-	"--races has found some.\n";
+	"--races or --atomicity has found some.\n";
 
 struct replay {
-	bool quiet, races, json, alone;
+	bool quiet, races, atomicity, json, sarif, alone;
 	size_t races_found;
 	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
 	uint32_t watches;
@@ -242,8 +245,8 @@ static void start(struct replay *r)
 	c->verify = r->meta.verify;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->hooked = meta_is_hooked(&r->meta);
-	c->quiet = r->quiet || r->json;
-	c->races = r->watches | (r->races ? WATCH_RACES : 0);
+	c->quiet = r->quiet || r->json || r->sarif;
+	c->races = r->watches | (r->races ? WATCH_RACES : 0) | (r->atomicity ? WATCH_STORY : 0);
 	c->repeat = (uint32_t)r->repeat;
 	if (r->checkpoint) {
 		c->checkpoint_slot = 1 + r->checkpoint_thread;
@@ -419,7 +422,9 @@ static int run_replay(int argc, char **argv)
 		{ "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
 		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
 		{ "races", 0, OPTION_FLAG, &r.races },
+		{ "atomicity", 0, OPTION_FLAG, &r.atomicity },
 		{ "json", 0, OPTION_FLAG, &r.json },
+		{ "sarif", 0, OPTION_FLAG, &r.sarif },
 		{ "pid", 0, OPTION_NUMBER, &r.pid },
 		{ "image", 0, OPTION_NUMBER, &r.image },
 		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
@@ -441,18 +446,21 @@ static int run_replay(int argc, char **argv)
 		usage("--solve-time wants a number of seconds, or 0");
 	if (r.checkpoint)
 		read_checkpoint(&r);
-	if (r.json && !r.races)
-		usage("--json goes with --races");
-	if (r.races && r.repeat > 1)
-		usage("--races and --repeat exclude each other: every replay finds the same");
-	if (r.debug.gdb && (r.races || r.repeat > 1 || r.checkpoint))
-		usage("a debugger takes one replay as it is: without --repeat, --checkpoint and --races");
+	bool looks = r.races || r.atomicity;
+	if (r.races && r.atomicity)
+		usage("--races or --atomicity? One at a time");
+	if ((r.json || r.sarif) && (!looks || (r.json && r.sarif)))
+		usage("--json or --sarif goes with --races or --atomicity");
+	if (looks && r.repeat > 1)
+		usage("--races and --atomicity exclude --repeat: every replay finds the same");
+	if (r.debug.gdb && (looks || r.repeat > 1 || r.checkpoint))
+		usage("a debugger takes one replay as it is: without --repeat, --checkpoint, --races and --atomicity");
 	if (!r.watch != !r.work_dir || (r.watch && !(r.watches = read_watch(r.watch))))
 		usage("--watch=races,story,places and --work-dir=DIR go together");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
 	cpu_need_same(&r.meta);
-	if (r.races && !*r.meta.order)
+	if (looks && !*r.meta.order)
 		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
 		    r.meta.dir);
 	catch_signals();
@@ -470,8 +478,9 @@ static int run_replay(int argc, char **argv)
 	}
 	int ended_by = run(&r);
 	late_end(r.feeder);
-	if (r.races && !ended_by)
-		r.races_found = found_races_print(&r.meta, work_dir, r.json);
+	enum findings_format format = r.sarif ? FINDINGS_SARIF : r.json ? FINDINGS_JSON : FINDINGS_TEXT;
+	if (looks && !ended_by)
+		r.races_found = (r.races ? found_races_print : atomicity_print)(&r.meta, work_dir, format);
 	remove_work_dir();
 	if (ended_by)
 		exit_like(&r.tree, ended_by); /* a wait status that is a signal's number means just that */

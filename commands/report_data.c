@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include "findings.h"
 #include "report.h"
 
 #define LINES_AROUND 3
@@ -39,12 +40,12 @@ static void put_texts(FILE *out, const char *name, const struct texts *t)
 
 /* ---- source lines --------------------------------------------------------------------------------------------------- */
 
-/* "function (file:12)" or "(file:12:7)". */
-static bool file_and_line(const char *place, char file[PATH_ROOM], unsigned *line)
+bool place_parse(const char *place, char file[PATH_ROOM], unsigned *line, unsigned *column)
 {
 	const char *open = strrchr(place, '('), *colon = open ? strchr(open, ':') : NULL;
 
-	if (!colon || sscanf(colon, ":%u", line) != 1 || colon - open > PATH_ROOM - 1)
+	*line = *column = 0;
+	if (!colon || colon - open > PATH_ROOM - 1 || sscanf(colon, ":%u:%u", line, column) < 1)
 		return false;
 	memcpy(file, open + 1, (size_t)(colon - open - 1));
 	file[colon - open - 1] = 0;
@@ -65,8 +66,8 @@ static FILE *open_source(const struct meta *meta, const char *file)
 static void put_source(FILE *out, const struct meta *meta, const char *place)
 {
 	char file[PATH_ROOM], text[1024];
-	unsigned line, at = 0, shown = 0;
-	FILE *f = file_and_line(place, file, &line) ? open_source(meta, file) : NULL;
+	unsigned line, column, at = 0;
+	FILE *f = place_parse(place, file, &line, &column) ? open_source(meta, file) : NULL;
 
 	if (!f) {
 		fputs("0", out);
@@ -79,7 +80,6 @@ static void put_source(FILE *out, const struct meta *meta, const char *place)
 			size_t n = strcspn(text, "\n");
 			putc(',', out);
 			put_text(out, text, n < LINE_MOST ? n : LINE_MOST);
-			shown++;
 		}
 	putc(']', out);
 	fclose(f);

@@ -219,6 +219,7 @@ static void add_access(struct reader *r, const struct story_event *e)
 	struct node n = r->last;
 
 	n.kind = e->what & STORY_UNORDERED ? NODE_RACE : NODE_ACCESS;
+	n.does = e->what & (STORY_READS | STORY_WRITES | STORY_ATOMIC);
 	n.text = access_text(r, e->what, e->size, (uint64_t)e->value);
 	n.object = object_of(r, e->object);
 	n.stack = stack_of_site(r, e->site);
@@ -235,7 +236,8 @@ static void add_access(struct reader *r, const struct story_event *e)
 					 .access = e->from_at,
 					 .text = access_text(r, e->from_what, e->size, e->from_value),
 					 .object = n.object,
-					 .stack = stack_of_site(r, e->from_site) };
+					 .stack = stack_of_site(r, e->from_site),
+					 .does = e->from_what & 7 };
 	}
 	timeline_add(r->lane, &n);
 }
@@ -359,10 +361,9 @@ static void read_lane(struct reader *r, const char *dir)
 	free(r->windows);
 }
 
-void timeline_read(struct timeline *t, const struct meta *meta)
+void timeline_read_from(struct timeline *t, const struct meta *meta, const char *dir)
 {
 	struct reader *r = calloc(1, sizeof *r);
-	char dir[PATH_ROOM];
 
 	*t = (struct timeline){ .meta = meta, .count = meta->list.nstreams };
 	t->lanes = calloc(t->count + 1, sizeof *t->lanes);
@@ -372,8 +373,6 @@ void timeline_read(struct timeline *t, const struct meta *meta)
 		t->lanes[i] = (struct lane){ .image = meta->list.streams[i].image, .slot = meta->list.streams[i].slot };
 	for (struct texts *all[] = { &t->texts, &t->objects, &t->places, &t->stacks }, **x = all; x < all + 4; x++)
 		texts_number(*x, "");
-	rerun_prepare(dir);
-	rerun(meta, "story", dir);
 	r->t = t;
 	for (size_t i = 0; i < t->count; i++) {
 		r->lane = &t->lanes[i];
@@ -386,10 +385,19 @@ void timeline_read(struct timeline *t, const struct meta *meta)
 		read_lane(r, dir);
 	}
 	where_close(r->where);
-	rerun_done();
 	timeline_link(t, r->sources, r->nsources);
 	free(r->sources);
 	free(r);
+}
+
+void timeline_read(struct timeline *t, const struct meta *meta)
+{
+	char dir[PATH_ROOM];
+
+	rerun_prepare(dir);
+	rerun(meta, "story", dir);
+	timeline_read_from(t, meta, dir);
+	rerun_done();
 }
 
 void timeline_free(struct timeline *t)

@@ -31,6 +31,7 @@ struct node {
 	uint64_t op, access;	      /* that the thread had done */
 	uint32_t text, object, stack; /* numbers in the tables; 0: none */
 	uint8_t kind;
+	uint8_t does;		  /* of an access: STORY_READS, STORY_WRITES, STORY_ATOMIC */
 	uint8_t by_access;	  /* the source is an access, else an op */
 	uint32_t from_lane;	  /* 1 + lane of its source; 0: none */
 	uint64_t from_at;	  /* before linking: the source's op or access; then its index in the lane */
@@ -60,6 +61,8 @@ struct timeline {
 /* ---- timeline.c ---- */
 /* Replays the recording to learn what it did. */
 void timeline_read(struct timeline *t, const struct meta *meta);
+/* The same from what a replay, watched for the story, has left in its directory. */
+void timeline_read_from(struct timeline *t, const struct meta *meta, const char *dir);
 void timeline_free(struct timeline *t);
 struct node *timeline_add(struct lane *lane, const struct node *node);
 struct lane *timeline_lane(struct timeline *t, unsigned image, unsigned slot);
@@ -69,6 +72,7 @@ struct source {
 	uint32_t lane;
 	uint64_t access;
 	uint32_t text, object, stack;
+	uint8_t does;
 };
 /* Puts in the sources of accesses that are no nodes yet, finds where edges begin, and gives every node its time. */
 void timeline_link(struct timeline *t, struct source *sources, size_t count);

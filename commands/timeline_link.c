@@ -41,7 +41,8 @@ static void put_in(struct lane *lane, const struct source *s, size_t count)
 					  .kind = NODE_ACCESS,
 					  .text = s[k].text,
 					  .object = s[k].object,
-					  .stack = s[k].stack };
+					  .stack = s[k].stack,
+					  .does = s[k].does };
 			before = *timeline_add(&merged, &n);
 		}
 		k++;

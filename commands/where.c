@@ -36,6 +36,7 @@ struct where {
 	size_t count;
 	Dwfl *dwfl;
 	const struct place *stopped; /* while where_frames() runs */
+	bool attached;		     /* it has run before */
 };
 
 /* ---- which file lay where -------------------------------------------------------------------- */
@@ -448,6 +449,8 @@ static int show_frame(Dwfl_Frame *frame, void *arg)
 
 	if (!dwfl_frame_pc(frame, &pc, &exact))
 		return DWARF_CB_ABORT;
+	if (!strcmp(where_object(f->w, pc), "libheddle.so"))
+		return DWARF_CB_OK; /* of ours, between the program and libc */
 	/* a return address is behind its call */
 	if (!where_describe(f->w, exact ? pc : pc - 1, text, sizeof text) && f->shown)
 		return DWARF_CB_ABORT;
@@ -468,7 +471,9 @@ void where_frames(struct where *w, const struct place *place, void (*show)(const
 	if (!w || !w->dwfl)
 		return;
 	w->stopped = place;
-	if (dwfl_attach_state(w->dwfl, NULL, 1, &callbacks, w))
+	if (!w->attached)
+		w->attached = dwfl_attach_state(w->dwfl, NULL, 1, &callbacks, w);
+	if (w->attached)
 		dwfl_getthread_frames(w->dwfl, 1, show_frame, &f);
 	if (!f.shown && where_describe(w, place->pc, text, sizeof text))
 		show(text);

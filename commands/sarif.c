@@ -1,0 +1,65 @@
+/*
+ * SARIF: see sarif.h.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "meta.h"
+#include "sarif.h"
+
+static const struct {
+	const char *id, *text;
+} rules[] = {
+	{ "race", "Two threads access the same bytes, one writes, and nothing puts the two accesses in order." },
+	{ "atomicity", "Another thread's access came between two accesses that make sense only together." },
+};
+
+static json_t *text(const char *t)
+{
+	return json_pack("{so}", "text", text_to_json(t, strlen(t)));
+}
+
+static json_t *location(const struct sarif_place *p)
+{
+	json_t *o = json_pack("{so}", "message", text(p->text));
+
+	if (*p->file && p->line) {
+		json_t *region = json_pack("{si}", "startLine", (int)p->line);
+		if (p->column)
+			json_object_set_new(region, "startColumn", json_integer(p->column));
+		json_object_set_new(o, "physicalLocation",
+				    json_pack("{s{so} so}", "artifactLocation", "uri",
+					      text_to_json(p->file, strlen(p->file)), "region", region));
+	}
+	return o;
+}
+
+json_t *sarif_results(void)
+{
+	return json_array();
+}
+
+void sarif_add(json_t *results, const char *rule, const char *message, const struct sarif_place *places, unsigned count)
+{
+	json_t *related = json_array();
+
+	for (unsigned i = 1; i < count; i++)
+		json_array_append_new(related, location(&places[i]));
+	json_array_append_new(results,
+			      json_pack("{ss ss so s[o] so}", "ruleId", rule, "level", "warning", "message",
+					text(message), "locations", location(&places[0]), "relatedLocations", related));
+}
+
+void sarif_print(json_t *results)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		json_array_append_new(list,
+				      json_pack("{ss so}", "id", rules[i].id, "shortDescription", text(rules[i].text)));
+	json_t *all = json_pack("{ss ss s[{s{s{ss so}} so}]}", "$schema",
+				"https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool",
+				"driver", "name", "heddle", "rules", list, "results", results);
+	json_dumpf(all, stdout, JSON_INDENT(1));
+	putchar('\n');
+	json_decref(all);
+}

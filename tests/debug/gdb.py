@@ -100,6 +100,27 @@ def case_lost_update(t):
            r'^\* thread [123]: ')
 
 
+def case_use_after_free(t):
+    """From the crash back to who cleared the name, in another thread that is about to free it, or has."""
+    source = os.path.join(cells.BUGS, 'use_after_free.c')
+    trace = hunt(t, build(t, source), '2')
+    text = gdb(t, trace, ['continue', 'print s->name', 'heddle who s->name', 'heddle when'])
+    expect(t, text, r'SIGSEGV', rf'use_after_free\.c:{line_of(source, "while (*name++)")}', r'= 0x0$',
+           r's->name was changed last by thread 1, .*close_session at use_after_free\.c:\d+; it is 0x0 now',
+           r'^  thread 1: ', rf'^\* thread 2: .*in look at use_after_free\.c:{line_of(source, "while (*name++)")}')
+
+
+def case_torn_read(t):
+    """A number whose halves are of two writes: where it is read, and who wrote."""
+    source = os.path.join(cells.BUGS, 'torn_read.c')
+    trace = hunt(t, build(t, source), '2')
+    text = gdb(t, trace, [f'break {line_of(source, "torn[me] +=")} if high != low', 'continue', 'print high - low', 'heddle when',
+                           'heddle who number.high'])
+    high = line_of(source, 'number.high = me')
+    t.check('$1 = 0' not in text, f'the halves are the same in\n{text}')
+    expect(t, text, r'^\$1 = \d+$', r'^\* thread 2: .*in work at torn_read', rf'number\.high was changed last by thread 1, .*in work at torn_read\.c:{high};')
+
+
 # ---- there and back ----
 
 

@@ -47,11 +47,15 @@ def compiled(t, name):
 
 
 def case_checkpoint_anywhere(t):
-    """Eight threads in all kinds of places; registers, signal mask, signal stack and shared memory must be there again."""
+    """Eight threads in all kinds of places; registers, signal mask, signal stack and shared memory must be there again.
+
+    Without --checksum: the program makes a futex call of its own, which is real at replay and no event, so what it leaves in memory
+    need not be the same in any replay. What counts is printed.
+    """
     program = t.compile(os.path.join(HERE, 'parts', 'stand_anywhere.c'))
     for n, chaos in enumerate([[], ['--chaos=1']]):
         trace = t.path(f'trace{n}')
-        was = t.record([program], trace=trace, options=['--checksum', *chaos])
+        was = t.record([program], trace=trace, options=chaos)
         t.check(was.status == 0, f'recording: {was}')
         go_on(t, was, trace, t.count(5, 100))
 

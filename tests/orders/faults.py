@@ -137,6 +137,10 @@ FENCES = {
 SCHEMES = {'light.c': 'light:ww', 'region_claims.c': 'region', 'region_words.c': 'region', 'region_hold.c': 'region'}
 
 
+# The first wrong run ends a stress, most within ten; on a busy machine threads may take turns for a long time.
+RUNS = 6000
+
+
 def plant(t, file, changes, weak=False):
     with open(f'{ROOT}/runtime/order/{file}') as source:
         text = source.read()
@@ -155,8 +159,8 @@ def stress(t, file, *words):
 
 
 def must_notice(t, file, what, *words):
-    outcome = stress(t, file, '--runs=600', '--stall=2', *words)
-    t.check(outcome.status == 1, f'{file} without {what}: not noticed in 600 runs: {outcome}\n{outcome.out.decode()}')
+    outcome = stress(t, file, f'--runs={RUNS}', '--stall=2', *words)
+    t.check(outcome.status == 1, f'{file} without {what}: not noticed in {RUNS} runs: {outcome}\n{outcome.out.decode()}')
     t.notes.append(f'without {what}: ' + outcome.out.decode().split('\n')[0][:150])
 
 

@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 
 #define MOST_OUTPUT (128u << 10)
+#define PLACED	    1024 /* room for an output, from which on tickets have their place before it */
 
 enum { NOT_ASKED, NOT_QUICK, QUICK };
 enum { WAITS = 1, ORDERED = 2 };
@@ -46,8 +47,9 @@ static bool decide(struct quick *q, unsigned nr)
 struct going {
 	struct entry *e;
 	uint64_t *args;	  /* in the entry, and at the same time what the kernel gets */
-	uint64_t *blocks; /* behind them */
+	uint64_t *blocks; /* behind them, and behind the tickets if these have their place already */
 	uint64_t ticket;
+	bool placed;
 };
 
 static inline struct going begin(struct thread *t, const struct quick *q, uint64_t room)
@@ -61,7 +63,11 @@ static inline struct going begin(struct thread *t, const struct quick *q, uint64
 	args[3] = REGS_ARG(&t->regs, 3);
 	args[4] = REGS_ARG(&t->regs, 4);
 	args[5] = REGS_ARG(&t->regs, 5);
-	return (struct going){ e, args, args + q->nargs, q->flags & ORDERED ? ticket_take() : 0 };
+	/* To make room for tickets later means to move the output: among threads a large one leaves it from the beginning.
+	   The arguments that lie there are on their way before it is used. */
+	bool placed = room >= PLACED && (q->flags & ORDERED) && !one_thread;
+	return (struct going){ e, args, args + q->nargs + (placed ? 2 : 0), q->flags & ORDERED ? ticket_take() : 0,
+			       placed };
 }
 
 static inline long enter(struct thread *t, const struct quick *q, const struct going *g, unsigned nr)
@@ -79,7 +85,11 @@ static inline void finish(struct thread *t, const struct quick *q, const struct 
 	unsigned flags = q->nargs;
 	if (likely(q->flags & ORDERED)) {
 		uint64_t now = __atomic_load_n(&tickets, __ATOMIC_RELAXED);
-		if (unlikely(g->ticket != t->ticket || now != g->ticket + 1)) {
+		if (g->placed) {
+			g->blocks[-2] = g->ticket;
+			g->blocks[-1] = now;
+			flags |= ENTRY_TICKETS;
+		} else if (unlikely(g->ticket != t->ticket || now != g->ticket + 1)) {
 			insert_tickets(g->blocks, end, g->ticket, now);
 			end += 16;
 			flags |= ENTRY_TICKETS;

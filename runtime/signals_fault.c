@@ -33,13 +33,14 @@ static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, u
 	const struct entry *e = log_peek(t);
 	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
 		replay_ended(t); /* killed before it was logged */
-	t->regs.pc = pc;
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
 	const uint64_t *args = (const uint64_t *)(e + 1);
 	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || args[3] != place ||
-	    (args[0] != pc && !(hooked && e->flags & SIGNAL_FATAL)))
+	    (args[0] != pc && !(hooked && e->flags & SIGNAL_FATAL))) {
+		t->regs.pc = pc; /* only now: a handler that begins in a hook returns to the hook, not to its caller */
 		diverged(t, e, TEXT_OF(now));
+	}
 	bool fatal = e->flags & SIGNAL_FATAL;
 	*a = logged_action(t, e);
 	log_take(t);
@@ -74,7 +75,8 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	}
 }
 
-/* No call of another thread can have made the difference there: the instruction itself may fault. */
+/* No call of another thread can have made the difference there: the instruction itself may fault, and a handler that looks
+   for the place of a null pointer finds it. */
 #define NEVER_MAPPED 4096
 
 void signals_fault_at_hook(struct thread *t, uint64_t place)

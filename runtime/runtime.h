@@ -265,6 +265,10 @@ struct call {
 void dispatch(struct thread *t);
 /* special/futex.c. Replay: the thread comes to another event, and did not make the waits that are next in its log. */
 void futex_pass(struct thread *t);
+/* Those of them that came before what the thread does now. */
+void futex_pass_older(struct thread *t);
+/* Is the futex call that the thread makes an event, as other calls are? */
+bool futex_is_event(const struct thread *t);
 
 /* ---- syscalls/quick.c: call_run() when recording, for most calls ---------------- */
 

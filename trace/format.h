@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 7 /* raised with every change of anything in this file */
+#define TRACE_VERSION 8 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -76,8 +76,8 @@ enum entry_kind {
 	ENTRY_ORDER,  /* a piece of the thread's order log, written by the scheme in meta.json's "order": result bytes
 			      follow the argument, which is the piece's position in that log */
 	ENTRY_VERIFY, /* --verify: result is the hash of all values read at hooks; argument: twice the hooks done */
-	ENTRY_FUTEX, /* a futex wait on a word of atomic instructions answered `result`, not 0; argument: ops done before. Replay
-			passes over it if the thread does not wait there */
+	ENTRY_FUTEX, /* a futex wait of a thread with hooks, or on a word of atomic instructions, answered `result`; arguments:
+			ops done before, twice the hooked accesses. Replay passes over it if the thread does not wait there */
 	ENTRY_KINDS
 };
 

@@ -67,6 +67,7 @@ void order_opened(struct thread *t)
 /* The hook or poll at which the next entry of the stream wants to begin a handler, as its entry has it; 0: none. */
 static const uint64_t *signal_at_hook(struct thread *t)
 {
+	futex_pass_older(t);
 	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
 	bool here = e && (e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT) && e->flags & SIGNAL_AT_HOOK;
 	return here ? (const uint64_t *)(e + 1) + 3 : 0;
@@ -127,6 +128,7 @@ static void check_verify(struct thread *t)
 		log_commit(t, size);
 		return;
 	}
+	futex_pass(t);
 	const struct entry *e = log_peek(t);
 	if (!e)
 		return; /* the recording ended before */

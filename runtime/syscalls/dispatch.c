@@ -124,7 +124,8 @@ void dispatch(struct thread *t)
 	signals_deliver(t, true);
 	if (unlikely(control->hooked) && !t->hooked && !one_thread && order_ops_used() && changes_space(nr))
 		order_hook_thread(t);
-	bool seen = order_sees_ops(t) && nr != __NR_futex; /* which is not logged, and perhaps not called again */
+	bool seen = order_sees_ops(t) &&
+		    (nr != __NR_futex || futex_is_event(t)); /* others are perhaps not called again */
 	if (unlikely(seen)) {
 		order_before_wait(t);
 		signals_deliver(t, true);

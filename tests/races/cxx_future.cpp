@@ -1,6 +1,5 @@
 // A promise hands a value, and what was written before it, to who waits for the future.
 // expect: none a b because the future orders them
-// run: known-failure="a raw futex call of libstdc++ ends no region, so replay under --order=region waits for ever"
 #include "golden.h"
 #include <future>
 #include <thread>

@@ -4,11 +4,14 @@
  * Its word is real memory at replay too, so the call is real in both modes, and not an event: whether it has to wait depends
  * on the moment, and whether it is called at all does if plain instructions look at the word before.
  *
- * A word that the thread has accessed by atomic instructions (runtime/atomics/) is another matter. What the thread does
- * after a wait is ordered, so at replay the wait may end at once; it must, since who wakes it may do so before it sleeps,
- * when the word has gone and come back meanwhile. What it answered, if not 0, is in the log as ENTRY_FUTEX, which
- * replay passes over if the thread did not come here. With a time limit the answer tells the program which of the two
- * ended the wait: then it is an event like any other call.
+ * A word that the thread has accessed by atomic instructions (runtime/atomics/), or any word if the thread makes hooked
+ * accesses, is another matter. What the thread does after a wait is ordered, so at replay the wait may end at once; it
+ * must, since who wakes it may do so before it sleeps, when the word has gone and come back meanwhile. What it answered
+ * is in the log as ENTRY_FUTEX, which replay passes over if the thread did not come here. With a time limit the answer
+ * tells the program which of the two ended the wait: then it is an event like any other call.
+ *
+ * A wait that ends at once is no wait: who would have woken the thread may itself wait, at replay, for an access of it. So a
+ * thread with hooks that never came out again in the recording stops here as at the end of its recording.
  */
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
@@ -35,18 +38,34 @@ static struct futex_site *site_of(const struct call *c, uint64_t pc, uint64_t ca
 	return s;
 }
 
+static bool wait_command(uint64_t command)
+{
+	return (command & 127) % 9 == 0; /* FUTEX_WAIT and FUTEX_WAIT_BITSET */
+}
+
 static bool waits(const struct call *c)
 {
-	return (c->args[1] & 127) % 9 == 0; /* FUTEX_WAIT and FUTEX_WAIT_BITSET */
+	return wait_command(c->args[1]);
 }
 
 static void log_answer(struct thread *t, long result)
 {
-	size_t size = sizeof(struct entry) + 8;
+	size_t size = sizeof(struct entry) + 16;
 	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_FUTEX, .flags = 1, .result = result };
-	*(uint64_t *)(e + 1) = t->front->clock;
+	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_FUTEX, .flags = 2, .result = result };
+	((uint64_t *)(e + 1))[0] = t->front->clock;
+	((uint64_t *)(e + 1))[1] = t->self->events;
 	log_commit(t, size);
+}
+
+/* Less than 0: the wait of this entry came before what the thread does now; more: after. */
+static int when(const struct thread *t, const struct entry *e)
+{
+	const uint64_t *args = (const uint64_t *)(e + 1);
+	uint64_t events = t->self->events & ~1ull;
+	if (args[0] != t->front->clock)
+		return args[0] < t->front->clock ? -1 : 1;
+	return args[1] == events ? 0 : args[1] < events ? -1 : 1;
 }
 
 void futex_pass(struct thread *t)
@@ -55,16 +74,24 @@ void futex_pass(struct thread *t)
 		log_take(t);
 }
 
+void futex_pass_older(struct thread *t)
+{
+	for (const struct entry *e; (e = log_peek(t)) && e->kind == ENTRY_FUTEX && when(t, e) < 0;)
+		log_take(t);
+}
+
 /* Does the thread do anything more in the recording? */
 static bool goes_on(struct thread *t)
 {
-	return t->front->clock < t->op_limit || log_peek(t);
+	return t->front->clock < t->op_limit || log_peek(t) || t->self->events < t->event_limit;
 }
 
+/* 0 also if the recording did not wait here: any wait may end for nothing. */
 static long logged_answer(struct thread *t)
 {
+	futex_pass_older(t);
 	const struct entry *e = log_peek(t);
-	if (!e || e->kind != ENTRY_FUTEX)
+	if (!e || e->kind != ENTRY_FUTEX || when(t, e))
 		return 0;
 	long result = e->result;
 	log_take(t);
@@ -120,23 +147,47 @@ static void unordered(struct call *c)
 	run_futex(c);
 }
 
-static void ordered(struct call *c)
+/* Without a time limit. */
+static void ordered_wait(struct call *c)
 {
-	if (waits(c) && c->args[3])
-		call_run(c);
-	else if (waits(c) && replaying && goes_on(c->t))
-		c->result = logged_answer(c->t);
+	struct thread *t = c->t;
+	bool goes = !replaying || goes_on(t);
+	if (!goes && t->hooked)
+		thread_park(t);
+	if (replaying && goes)
+		c->result = logged_answer(t);
 	else
 		run_futex(c);
-	if (!replaying && waits(c) && !c->args[3] && c->result && !c->restart)
-		log_answer(c->t, c->result);
+	if (!replaying && !c->restart)
+		log_answer(t, c->result);
+}
+
+static bool is_ordered(const struct thread *t, uint64_t word)
+{
+	return t->hooked || atomic_knows(t, word);
+}
+
+static void ordered(struct call *c)
+{
+	if (!waits(c))
+		run_futex(c);
+	else if (c->args[3])
+		call_run(c);
+	else
+		ordered_wait(c);
+}
+
+bool futex_is_event(const struct thread *t)
+{
+	const struct regs *r = &t->regs;
+	return wait_command(REGS_ARG(r, 1)) && REGS_ARG(r, 3) && is_ordered(t, REGS_ARG(r, 0));
 }
 
 void special_futex(struct call *c)
 {
 	if (one_thread && !memory_torn)
 		call_run(c);
-	else if (atomic_knows(c->t, c->args[0]))
+	else if (is_ordered(c->t, c->args[0]))
 		ordered(c);
 	else
 		unordered(c);

@@ -11,10 +11,10 @@
  *
  * Threads that never made a hooked access get their bytes at once.
  */
-#include "runtime/runtime.h"
-#include <linux/uio.h>
+#include "runtime/syscalls/capture.h"
 
-#define PIECES 1200 /* an iovec has at most 1024 parts */
+#define IOV_MOST 1024 /* parts of an iovec */
+#define PIECES	 1200
 
 struct given {
 	uint32_t count;
@@ -102,50 +102,130 @@ static bool take_string(struct thread *t, uint64_t *used, uint64_t addr)
 	return true;
 }
 
-/* An iovec becomes one with a single member. */
-static bool take_iov(struct thread *t, uint64_t *used, uint64_t addr, uint64_t count)
+/* An array of iovecs, for what the kernel writes: where that goes must not change under the call. */
+static bool take_array(struct thread *t, uint64_t *used, uint64_t addr, uint64_t count)
 {
-	uint64_t at = *used;
+	return count <= IOV_MOST && (!count || take(t, used, addr, count * sizeof(struct iovec)));
+}
+
+/* All that they point to. */
+static bool take_pieces(struct thread *t, uint64_t *used, uint64_t addr, uint64_t count)
+{
 	struct iovec v;
-	room_for(t, at, sizeof v);
-	*used += sizeof v;
-	for (uint64_t i = 0; i < count && count <= 1024; i++) {
+	for (uint64_t i = 0; i < count && count <= IOV_MOST; i++)
 		if (!order_access(t, addr + i * sizeof v, &v, sizeof v, false) ||
 		    !take(t, used, (uint64_t)v.iov_base, v.iov_len))
 			return false;
+	return count <= IOV_MOST;
+}
+
+/* An iovec becomes one with a single member. Its base is set when nothing moves any more. */
+static bool take_iov(struct thread *t, uint64_t *used, uint64_t addr, uint64_t count)
+{
+	uint64_t at = *used;
+	struct iovec v = { 0 };
+	room_for(t, at, sizeof v);
+	*used += sizeof v;
+	bool taken = take_pieces(t, used, addr, count);
+	v.iov_len = *used - at - sizeof v;
+	memcpy(t->inputs + at, &v, sizeof v);
+	return taken;
+}
+
+/* A message that is sent: header, name, control, and one iovec as above. */
+static bool take_sent(struct thread *t, uint64_t *used, uint64_t addr)
+{
+	uint64_t at = *used;
+	struct message m;
+	if (!take(t, used, addr, sizeof m))
+		return false;
+	memcpy(&m, t->inputs + at, sizeof m);
+	if (m.name && !take(t, used, m.name, m.name_len))
+		return false;
+	*used = ALIGN_UP(*used, 8);
+	if (m.control && !take(t, used, m.control, m.control_len))
+		return false;
+	*used = ALIGN_UP(*used, 8);
+	return take_iov(t, used, m.iov, m.iov_len);
+}
+
+/* One that is received: its header, and behind it the array that says where. */
+static bool take_received(struct thread *t, uint64_t *used, uint64_t addr)
+{
+	uint64_t at = *used;
+	struct message m;
+	if (!take(t, used, addr, sizeof m))
+		return false;
+	memcpy(&m, t->inputs + at, sizeof m);
+	return take_array(t, used, m.iov, m.iov_len);
+}
+
+/* What the call reads by this rule; false: nothing, or it cannot be read. arg: which argument then points to the copy. */
+static bool take_rule(struct call *c, const struct sys_io *io, uint64_t *used, unsigned *arg)
+{
+	struct thread *t = c->t;
+	uint64_t p = c->args[io->arg], count = io->size_arg == NO_ARG ? 1 : c->args[io->size_arg];
+	*arg = io->arg;
+	if (!p)
+		return false;
+	switch ((enum io_rule)io->rule) {
+	case IN_STRING: return take_string(t, used, p);
+	case IN_BYTES:
+	case INOUT_FIXED:
+	case INOUT_ARG: return take(t, used, p, io->unit * count);
+	case IN_IOV: return take_iov(t, used, p, count);
+	case IN_MSG: return take_sent(t, used, p);
+	case OUT_IOV: return take_array(t, used, p, count);
+	case OUT_MSG: return take_received(t, used, p);
+	case OUT_LENGTH: *arg = io->size_arg; return count && take(t, used, count, 4);
+	default: return false;
 	}
-	v = (struct iovec){ 0, *used - at - sizeof v };
-	memcpy(t->inputs + at, &v, sizeof v); /* its base is set when nothing moves any more */
-	return count <= 1024;
+}
+
+/* Pointers between the copies, which stay where they are now. */
+static void link_iov(uint8_t *at)
+{
+	((struct iovec *)at)->iov_base = at + sizeof(struct iovec);
+}
+
+static void link_sent(uint8_t *at)
+{
+	struct message *m = (struct message *)at;
+	uint64_t p = (uint64_t)(m + 1);
+	if (m->name) {
+		m->name = p;
+		p = ALIGN_UP(p + m->name_len, 8);
+	}
+	if (m->control) {
+		m->control = p;
+		p = ALIGN_UP(p + m->control_len, 8);
+	}
+	m->iov = p;
+	m->iov_len = 1;
+	link_iov((uint8_t *)p);
 }
 
 void order_take_inputs(struct call *c)
 {
 	struct thread *t = c->t;
 	uint64_t used = 0, starts[IO_MAX], before = t->self->events;
+	unsigned args[IO_MAX];
 	if (c->inputs_taken)
 		return;
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
-		const struct sys_io *io = &c->io[i];
-		uint64_t p = c->args[io->arg], start = used = ALIGN_UP(used, 16);
-		bool taken = false;
-		if (p && io->rule == IN_STRING)
-			taken = take_string(t, &used, p);
-		else if (p && io->rule == IN_BYTES)
-			taken = take(t, &used, p, io->unit * (io->size_arg == NO_ARG ? 1 : c->args[io->size_arg]));
-		else if (p && io->rule == IN_IOV)
-			taken = take_iov(t, &used, p, c->args[io->size_arg]);
-		starts[i] = taken ? start + 1 : 0;
+		uint64_t start = used = ALIGN_UP(used, 16);
+		starts[i] = take_rule(c, &c->io[i], &used, &args[i]) ? start + 1 : 0;
 	}
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
-		const struct sys_io *io = &c->io[i];
 		if (!starts[i])
 			continue;
 		uint8_t *at = t->inputs + starts[i] - 1;
-		c->real[io->arg] = (uint64_t)at;
-		if (io->rule == IN_IOV) {
-			((struct iovec *)at)->iov_base = at + sizeof(struct iovec);
-			c->real[io->size_arg] = 1;
+		c->real[args[i]] = (uint64_t)at;
+		if (c->io[i].rule == IN_MSG)
+			link_sent(at);
+		if (c->io[i].rule == IN_IOV) {
+			link_iov(at);
+			c->real[c->io[i].size_arg] = 1;
 		}
 	}
 	c->inputs_taken = true;

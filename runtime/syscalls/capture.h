@@ -30,8 +30,9 @@ void show_input(struct call *c, const struct entry *e, const struct block *b);
 /* ---- outputs.c -------------------------------------------------------------- */
 
 struct output {
-	uint64_t user; /* where the program wants it */
-	uint8_t *from; /* where the kernel puts it */
+	uint64_t user;	 /* where the program wants it */
+	uint64_t source; /* what goes in by the same argument: the same, or a copy (order_take_inputs()) */
+	uint8_t *from;	 /* where the kernel puts it */
 	uint32_t room, arg;
 	const struct sys_io *io;
 	uint64_t length_user;  /* OUT_LENGTH: where the program keeps the length */

@@ -94,7 +94,7 @@ void show_input(struct call *c, const struct entry *e, const struct block *b)
 		replay_show(c->t, b->addr, b->arg, (void *)c->real[1], n);
 		return;
 	}
-	if (io->rule == IN_MSG && !user_copy(&m, (void *)c->args[1], sizeof m))
+	if (io->rule == IN_MSG && !user_copy(&m, (void *)c->real[1], sizeof m))
 		iov = (void *)m.iov;
 	/* the pieces of one write are shown together */
 	uint8_t *all = scratch(c->t, n);

@@ -67,6 +67,12 @@ static uint64_t iov_total(const struct iovec *iov, uint64_t count)
 	return total;
 }
 
+/* The array of a message that is received; a copy has it behind the header. */
+static const struct iovec *message_iov(const struct output *o, const struct message *m)
+{
+	return (const struct iovec *)(o->source == o->user ? m->iov : o->source + sizeof *m);
+}
+
 /* How many bytes the kernel may write for this rule; 0: none, or the program's pointer is bad. */
 static uint64_t output_room(struct call *c, struct output *o)
 {
@@ -86,14 +92,15 @@ static uint64_t output_room(struct call *c, struct output *o)
 	case INOUT_ARG: return (uint64_t)io->unit * c->args[io->size_arg];
 	case OUT_LENGTH:
 		o->length_user = c->args[io->size_arg];
-		if (!o->length_user || user_copy(&o->length, (void *)o->length_user, 4) || (int32_t)o->length < 0)
+		if (!o->length_user || user_copy(&o->length, (void *)c->real[io->size_arg], 4) ||
+		    (int32_t)o->length < 0)
 			return 0;
 		return o->length;
-	case OUT_IOV: return iov_total((void *)o->user, c->args[io->size_arg]);
+	case OUT_IOV: return iov_total((void *)o->source, c->args[io->size_arg]);
 	case OUT_MSG:
-		if (user_copy(&o->vector->msg, (void *)o->user, sizeof o->vector->msg))
+		if (user_copy(&o->vector->msg, (void *)o->source, sizeof o->vector->msg))
 			return 0;
-		return iov_total((void *)o->vector->msg.iov, o->vector->msg.iov_len) +
+		return iov_total(message_iov(o, &o->vector->msg), o->vector->msg.iov_len) +
 		       ALIGN_UP(o->vector->msg.name_len, 8) + ALIGN_UP(o->vector->msg.control_len, 8) + 16;
 	default: return 0;
 	}
@@ -106,7 +113,7 @@ static void redirect(struct call *c, struct output *o)
 	switch ((enum io_rule)io->rule) {
 	case INOUT_ARG:
 	case INOUT_FIXED:
-		if (user_copy(o->from, (void *)o->user, o->room))
+		if (user_copy(o->from, (void *)o->source, o->room))
 			return; /* the kernel gets the bad pointer and says EFAULT */
 		break;
 	case OUT_IOV:
@@ -117,7 +124,7 @@ static void redirect(struct call *c, struct output *o)
 	case OUT_MSG: {
 		struct message *m = &o->vector->msg;
 		uint8_t *data = o->from;
-		uint64_t n = iov_total((void *)m->iov, m->iov_len);
+		uint64_t n = iov_total(message_iov(o, m), m->iov_len);
 		o->vector->iov = (struct iovec){ data, n };
 		data += ALIGN_UP(n, 8);
 		struct message real = *m;
@@ -184,22 +191,24 @@ static long give_iov(struct call *c, unsigned arg, const struct iovec *iov, uint
 	return 0;
 }
 
-/* What recvmsg changed in the header itself: name_len, control_len, flags. */
+/* A field that recvmsg changed in the header. */
+#define GIVE_FIELD(c, o, m, field) \
+	give(c, (o)->arg, (o)->user + offsetof(struct message, field), (const uint8_t *)&(m)->field, sizeof(m)->field)
+
 static long give_message(struct call *c, struct output *o)
 {
 	struct message theirs, *m = &o->vector->msg;
-	if (user_copy(&theirs, (void *)o->user, sizeof theirs))
+	if (user_copy(&theirs, (void *)o->source, sizeof theirs))
 		return -EFAULT;
 	uint64_t n = MIN((uint64_t)c->result, o->vector->iov.iov_len);
-	long r = give_iov(c, o->arg, (void *)theirs.iov, theirs.iov_len, o->vector->iov.iov_base, n);
+	long r = give_iov(c, o->arg, message_iov(o, &theirs), theirs.iov_len, o->vector->iov.iov_base, n);
 	if (theirs.name)
 		r |= give(c, o->arg, theirs.name, (void *)m->name, MIN(m->name_len, theirs.name_len));
 	if (theirs.control)
 		r |= give(c, o->arg, theirs.control, (void *)m->control, MIN(m->control_len, theirs.control_len));
-	theirs.name_len = m->name_len;
-	theirs.control_len = m->control_len;
-	theirs.flags = m->flags;
-	return r | give(c, o->arg, o->user, (uint8_t *)&theirs, sizeof theirs);
+	r |= GIVE_FIELD(c, o, m, name_len);
+	r |= GIVE_FIELD(c, o, m, control_len);
+	return r | GIVE_FIELD(c, o, m, flags);
 }
 
 static uint64_t output_size(const struct call *c, const struct output *o)
@@ -222,7 +231,7 @@ long give_output(struct call *c, struct output *o)
 {
 	const struct sys_io *io = o->io;
 	if (io->rule == OUT_IOV)
-		return c->result > 0 ? give_iov(c, o->arg, (void *)o->user, c->args[io->size_arg], o->from,
+		return c->result > 0 ? give_iov(c, o->arg, (void *)o->source, c->args[io->size_arg], o->from,
 						(uint64_t)c->result) :
 				       0;
 	if (io->rule == OUT_MSG)
@@ -250,6 +259,7 @@ int place_outputs(struct call *c, struct output *out, struct vector *vector, boo
 		*o = (struct output){
 			.io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg], .vector = vector
 		};
+		o->source = c->real[o->arg];
 		if (c->io[i].rule < OUT_FIXED || !o->user)
 			continue;
 		uint64_t room = output_room(c, o);

@@ -584,7 +584,9 @@ static int examine(const char *path, bool json)
 		       strcmp(n.mode, "lto") ? "each file by itself (--per-file)" : "whole program (LTO)", n.sites,
 		       n.hooked);
 		if (n.version != HOOK_VERSION)
-			printf("  this heddle speaks hooks version %d: build the program again\n", HOOK_VERSION);
+			printf("  this heddle has hooks of version %d and refuses to record it: rebuild it with this "
+			       "heddle-cc\n",
+			       HOOK_VERSION);
 		print_foreign(n.foreign);
 	}
 	return 0;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "commands.h"
+#include "compiler/hooks.h"
+#include "sites.h"
 
 #define SCRIPT_DEPTH 4 /* as the kernel: an interpreter may be a script itself, four times */
 
@@ -26,11 +28,12 @@ static const char *machine_name(unsigned machine)
 	}
 }
 
-/* The dynamic linker that the program asks for must be there. */
-static void check_interpreter(const char *path, int fd, const Elf64_Ehdr *elf)
+/* The dynamic linker that the program asks for must be there. False: it asks for none. */
+static bool check_interpreter(const char *path, int fd, const Elf64_Ehdr *elf)
 {
 	Elf64_Phdr p;
 	char name[PATH_ROOM];
+	bool asks = false;
 
 	for (unsigned i = 0; i < elf->e_phnum; i++) {
 		off_t at = (off_t)(elf->e_phoff + i * sizeof p);
@@ -45,7 +48,26 @@ static void check_interpreter(const char *path, int fd, const Elf64_Ehdr *elf)
 		if (access(name, R_OK))
 			die("%s: its dynamic linker %s: %s; install the C library it was built for", path, name,
 			    strerror(errno));
+		asks = true;
 	}
+	return asks;
+}
+
+/* What heddle-cc has put into it must be for this runtime, and must be able to find it. */
+static void check_hooks(const char *path, bool dynamic)
+{
+	struct sites_note note;
+
+	if (!sites_read_note(path, &note))
+		return;
+	if (note.version != HOOK_VERSION)
+		die("%s: built by a heddle-cc with hooks of version %d; this heddle has version %d: rebuild it with "
+		    "this heddle-cc",
+		    path, note.version, HOOK_VERSION);
+	if (!dynamic && note.hooked)
+		die("%s: linked statically, so its hooks cannot find Heddle and its races would not be recorded; link "
+		    "it without -static, or use a plain compiler to record its system calls alone",
+		    path);
 }
 
 static void check_elf(const char *path, int fd, const unsigned char *head, size_t n)
@@ -67,7 +89,7 @@ static void check_elf(const char *path, int fd, const unsigned char *head, size_
 	memcpy(&elf, head, sizeof elf);
 	if (elf.e_type != ET_EXEC && elf.e_type != ET_DYN)
 		die("%s: an ELF file, but not a program (type %u)", path, elf.e_type);
-	check_interpreter(path, fd, &elf);
+	check_hooks(path, check_interpreter(path, fd, &elf));
 }
 
 static void check_file(const char *path, unsigned depth);

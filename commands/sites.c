@@ -95,7 +95,7 @@ static void read_line(struct sites_note *n, char *line)
 		return;
 	*value++ = 0;
 	if (!strcmp(line, "version"))
-		n->version = atoi(value);
+		n->version = n->objects > 1 && atoi(value) == HOOK_VERSION ? n->version : atoi(value); /* the odd one */
 	else if (!strcmp(line, "select"))
 		snprintf(n->select, sizeof n->select, "%s",
 			 n->objects > 1 && strcmp(n->select, value) ? "different ones" : value);

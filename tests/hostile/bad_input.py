@@ -78,6 +78,34 @@ def case_interpreter_missing(t):
     refused(t, t.record(['./script']), '/no/such/interpreter')
 
 
+def hooked(t, *flags):
+    with open(t.path('program.c'), 'w') as file:
+        file.write('int shared; int main(void) { return shared++; }')
+    compiler = os.path.join(t.settings.build, 'bin', 'heddle-cc')
+    t.run_well([compiler, '--select=all', *flags, '-o', t.path('program'), t.path('program.c')], timeout=120)
+    return t.path('program')
+
+
+def case_other_hooks(t):
+    """A program that another heddle-cc has built: its hooks and this runtime would not understand each other."""
+    program = hooked(t)
+    with open(program, 'rb') as file:
+        data = file.read()
+    at = data.index(b'Heddle\0\0version=') + 16
+    with open(program, 'wb') as file:
+        file.write(data[:at] + b'1' + data[at + 1:])
+    t.check(t.run([program]).status == 0, 'it runs no more without Heddle')
+    refused(t, t.record([program]), 'hooks of version 1', f'has version {data[at:at + 1].decode()}', 'rebuild it with this heddle-cc')
+
+
+def case_static_with_hooks(t):
+    """A static program's hooks find no runtime: its races would be lost without a word."""
+    for flag in '-static', '-static-pie':
+        program = hooked(t, flag)
+        t.check(t.run([program]).status == 0, f'{flag}: it does not run without Heddle')
+        refused(t, t.record([program]), 'linked statically', 'without -static')
+
+
 def case_set_uid(t):
     """Recorded without its privilege, and that is said."""
     t.need_root()

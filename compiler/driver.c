@@ -286,6 +286,8 @@ static bool own_option(struct command *c, const char *word)
 		c->per_file = true;
 	else if (!strcmp(word, "--show"))
 		c->show = true;
+	else if (!strcmp(word, "-ffat-lto-objects"))
+		; /* left out: clang then makes no bitcode at all, if the opposite comes after it */
 	else
 		return false;
 	return true;

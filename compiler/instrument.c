@@ -465,7 +465,7 @@ int instrument_early(LLVMModuleRef module)
 	if (!read_settings() || settings.select == SELECT_NONE || settings.per_file)
 		return 0;
 	open_module(&m, module);
-	bool replaced = replace_called_back(&m);
+	bool replaced = replace_some(&m);
 	if (settings.select != SELECT_RACES)
 		return replaced;
 	select_begin(&m);
@@ -497,7 +497,7 @@ int instrument_last(LLVMModuleRef module)
 		return 0;
 	open_module(&m, module);
 	if (settings.select != SELECT_NONE && settings.per_file)
-		replace_called_back(&m);
+		replace_some(&m);
 	select_begin(&m);
 	if (settings.select != SELECT_NONE) {
 		loops_tidy(&m);

@@ -90,8 +90,11 @@ extern struct settings settings;
 /* instrument.c: the entries of the pass. They return whether the module was changed. */
 int instrument_early(LLVMModuleRef module);
 
-/* replace.c: functions of libc that call the program back become code of the program. True: there were some. */
-bool replace_called_back(struct module *m);
+/* replace.c: functions of libc that cannot have hooks become code of the program. True: there were some. */
+bool replace_some(struct module *m);
+/* formats.c: are there calls of printf and its kin that must become others? They become them. */
+bool formats_found(struct module *m);
+void formats_rewrite(struct module *m);
 /* emit.c: links the bitcode of a file of ours into the module. */
 void link_part(struct module *m, const char *path);
 int instrument_last(LLVMModuleRef module);
@@ -101,6 +104,9 @@ void access_add_range(struct access *a, struct range range);
 
 /* libc.c: fills in what a call of a function of libc's reads and writes. False: it is not one that does. */
 bool libc_ranges(struct module *m, LLVMValueRef call, struct access *before, struct access *after, bool *exact);
+
+/* The text of a constant string, or NULL. */
+const char *libc_constant_text(LLVMValueRef value);
 
 /* foreign.c: the same for inline assembler and for intrinsics of the machine */
 bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a);

@@ -4,8 +4,9 @@
  *
  * A function that only looks at its arguments and cannot wait (strlen, memcmp, snprintf, ...) is exact: the ranges are
  * entered, it is called, the ranges are left. All others (stdio, what calls back) must not run like that, since they
- * may wait for other threads: what they read is hooked before the call and what they write after it. A thread that
- * changes such memory while the call runs is a race that the recording may not reproduce.
+ * may wait for other threads. Many are replaced by code with hooks (replace.c, formats.c). Of the rest, what they read is
+ * hooked before the call and what they write after it: a thread that changes such memory while the call runs is a race
+ * that the recording may not reproduce.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static bool read_size(struct reader *r, struct range *range)
 /* ---- formats ---------------------------------------------------------------------------------------------------------- */
 
 /* The text of a constant string, or NULL. */
-static const char *constant_text(LLVMValueRef value)
+const char *libc_constant_text(LLVMValueRef value)
 {
 	size_t len;
 
@@ -292,7 +293,7 @@ static void read_format(struct reader *r, struct access *before, struct access *
 							 .kind = HOOK_READ,
 							 .form = RANGE_STRING,
 							 .unit = wide ? 4 : 1 });
-	r->p = wide ? NULL : constant_text(format);
+	r->p = wide ? NULL : libc_constant_text(format);
 	if (r->p && letter == 'f')
 		read_printf(r, n + 1, before, after);
 	else if (r->p && letter == 's')

@@ -7,7 +7,7 @@ import shutil
 from harness import ROOT
 
 PARTS = os.path.join(ROOT, 'tests', 'compiler', 'parts')
-PROGRAMS = ['assembler.c', 'atomics.c', 'callbacks.c', 'classes.cpp', 'jumps.c', 'loops.c', 'strings.c', 'thread_local.c', 'types.c', 'vectors.c']
+PROGRAMS = ['assembler.c', 'atomics.c', 'callbacks.c', 'classes.cpp', 'formats.c', 'jumps.c', 'loops.c', 'strings.c', 'thread_local.c', 'types.c', 'vectors.c']
 # How they are built. The hooks must not be seen in any of these.
 WAYS = {
     'O2': ['-O2'],
@@ -250,7 +250,8 @@ def case_kept(t):
         t.run_well([cc, '-O2', '-pthread', '-o', t.path('racy'), *words])
         return need_hooks(t, t.path('racy'), 2)
 
-    for words in (['-flto=thin'], ['-fno-lto'], ['-fuse-ld=bfd'], ['-fuse-ld=gold'], ['-flto=thin', '-fuse-ld=bfd']):
+    for words in (['-flto=thin'], ['-fno-lto'], ['-fuse-ld=bfd'], ['-fuse-ld=gold'], ['-flto=thin', '-fuse-ld=bfd'],
+                  ['-ffat-lto-objects'], ['-flto', '-ffat-lto-objects']):
         built(source, *words)
     for words in (['-flto=thin'], ['-flto', '-ffat-lto-objects'], ['-flto']):       # objects that clang made
         t.run_well(['clang-19', '-O2', *words, '-c', source, '-o', t.path('theirs.o')])

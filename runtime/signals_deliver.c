@@ -229,9 +229,10 @@ static void replay_deliver(struct thread *t, unsigned flags)
 			arm_timer(t, (uint64_t)MAX(e->result, 1000));
 			return;
 		}
-	} else if (before != !!(e->flags & SIGNAL_BEFORE)) {
+	} else if (!before && e->flags & SIGNAL_BEFORE) {
 		return;
 	}
+	/* One that came after a call, found before another: the call was of a futex, and is not made again. */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
 	int sig = e->nr;

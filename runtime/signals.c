@@ -18,7 +18,7 @@
  *    So a blocking call never swallows a held signal, and restarts are decided
  *    by the kernel, not by a table.
  * 3. A thread that reaches no event: a timer of ours (SIGSYS with SI_TIMER)
- *    looks again after HOLD_MS; then a fatal default acts, or the handler runs in
+ *    looks again when it has run for HOLD_MS; then a fatal default acts, or the handler runs in
  *    the middle of nowhere and the recording says that it is not exact from there.
  *
  * The kernel's mask is the program's, less SIGSYS and the signals of faults:

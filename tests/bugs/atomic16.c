@@ -63,3 +63,6 @@ int main(int argc, char **argv)
 		abort();
 	return verdict(wrong, "halves of two moments");
 }
+#if defined __x86_64__ && defined __clang__
+#pragma clang attribute pop
+#endif

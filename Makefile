@@ -5,6 +5,7 @@
 #   make check      quick tests, under 3 minutes
 #   make test       all tests, under 45 minutes on 2 cores
 #   make bench      what recording costs; with QUICK=1 short loops, to see that it works
+#   make test-other-arch   some of them on the other architecture, emulated: under 60 minutes
 #   make soak       the full counts; can be stopped and started again; SCALE=0.02 takes that part of them
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make format     lay out all C sources
@@ -15,6 +16,7 @@
 
 ARCH   := $(shell uname -m)
 CC     := gcc
+OBJCOPY := objcopy
 BUILD  := build
 PREFIX := /usr/local
 
@@ -95,11 +97,11 @@ STRESS_OBJ := $(STRESS_SRC:%=$(BUILD)/obj/stress/%.o)
 STRESS_LIBS := -lzstd -latomic
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
-.PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev
+.PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev setup-other
 all: $(HEDDLE) $(LOADER) $(PRELOAD) $(DEBUG) $(SYMBOLS) $(HEDDLE_CC) $(PASS) $(FAST) $(STRESS) man
 
 # Packages that are missing are installed; nothing happens when all are there.
-setup-build setup-test setup-bench setup-soak setup-dev: setup-%:
+setup-build setup-test setup-bench setup-soak setup-dev setup-other: setup-%:
 	@tools/setup $*
 
 $(HEDDLE): $(TOOL_OBJ)
@@ -116,7 +118,7 @@ $(LOADER): $(LOADER_OBJ) loader/loader.lds
 # For debuggers: the loader's functions under names that no program has, without lines, so that steps go over them.
 $(SYMBOLS): $(LOADER)
 	$(call says,MAKE  $@)
-	$(Q)objcopy --strip-debug --prefix-symbols=heddle_ $< $@
+	$(Q)$(OBJCOPY) --strip-debug --prefix-symbols=heddle_ $< $@
 $(BUILD)/lib/heddle/gdb/%: debug/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
@@ -141,7 +143,7 @@ $(PASS): $(PASS_OBJ)
 $(FAST): $(BUILD)/lib/heddle/%.bc: compiler/%.c Makefile | setup-build
 	@mkdir -p $(@D) $(BUILD)/obj/pass/compiler
 	$(call says,CLANG $@)
-	$(Q)clang-$(LLVM) $(FAST_FLAGS) $(if $(filter replaced,$*),-fexceptions) -MF $(BUILD)/obj/pass/compiler/$*.d -c -o $@ $<
+	$(Q)clang-$(LLVM) --target=$(ARCH)-linux-gnu $(FAST_FLAGS) $(if $(filter replaced,$*),-fexceptions) -MF $(BUILD)/obj/pass/compiler/$*.d -c -o $@ $<
 
 $(STRESS): $(STRESS_OBJ)
 	@mkdir -p $(@D)
@@ -230,10 +232,10 @@ check: all setup-test
 test: all setup-test
 	@python3 tests/run.py --build=$(BUILD)
 
-# The same on the other machine, emulated: an hour or so.
+# A part of the same on the other machine, emulated: under an hour. ONLY=PATTERN takes other cases.
 .PHONY: test-other-arch
-test-other-arch:
-	@BUILD=$(BUILD) tests/other-arch/run.sh
+test-other-arch: all setup-other
+	@BUILD=$(BUILD) tools/other-arch/run.sh $(if $(ONLY),--only '$(ONLY)')
 
 soak: all setup-soak
 	@python3 tests/run.py --soak --scale=$(or $(SCALE),1) --build=$(BUILD)

@@ -16,6 +16,7 @@ from harness import CANNOT, DIVERGED, ROOT, USAGE, Failure, without_ours
 
 THREADS = (2, 4, 8)
 RACES_ORDERS = ('region', 'tplay', 'aggreplay', 'leap')      # that programs built with --select=races are recorded under
+MANY = 5        # replays that are processes of their own, outside soak
 LIMIT = 40      # seconds, for what takes one: nothing here may hang
 BUGS = os.path.join(ROOT, 'tests', 'bugs')
 _built, _building = {}, threading.Lock()
@@ -76,10 +77,12 @@ def bug_cell(trial, source, order, guarantee, threads, fails, chaos, select='all
         trial.notes.append(f'did not fail in {tries} recordings')
     if not is_exact(guarantee):
         measure(trial, outcome, trace, guarantee)
-    trial.replays(outcome, trace=trace, timeout=LIMIT)
+    few = min(trial.settings.replays, trial.count(MANY, 1000))
+    trial.replays(outcome, trace=trace, timeout=LIMIT, times=few)
     without_verify(trial, source, order, threads, select)
-    if trial.settings.level == 'soak':      # the rest of 200, compared event by event by replay itself
-        rest = trial.count(0, 150)
+    # The rest, 200 in soak, are compared event by event by replay itself.
+    rest = trial.settings.replays - few + trial.count(0, 150)
+    if rest:
         trial.check(trial.replay(trace, options=['--quiet', f'--repeat={rest}'], timeout=1200).status == outcome.status,
                     f'one of {rest} further replays differs')
 

@@ -12,6 +12,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 USAGE, CANNOT, DIVERGED = 121, 122, 123   # heddle's own exit statuses
+PATIENCE = float(os.environ.get('HEDDLE_TEST_PATIENCE', 1))     # all time limits times this: for an emulated machine
 
 
 class Failure(Exception):
@@ -50,6 +51,7 @@ def shorten(data, limit=1500):
 def run(argv, *, timeout=60, stdin=b'', cwd=None, env=None):
     """Run a command to its end. A command over its time limit is a Failure: nothing here may hang."""
     began = time.monotonic()
+    timeout *= PATIENCE
     process = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     try:

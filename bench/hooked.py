@@ -1,4 +1,5 @@
 """What the benchmarks of heddle-cc share: a program in three builds, run natively, with empty hooks, or recorded under an order."""
+import json
 import os
 import shutil
 import signal
@@ -64,13 +65,13 @@ class Hooked:
         shutil.rmtree(self.trace, ignore_errors=True)
         return [self.heddle, 'record', '-q', '-o', self.trace, f'--order={variant}', '--', program + '-hooked', *args]
 
-    def run(self, command):
-        """A Run; TooLong if it was ended after LIMIT seconds."""
+    def run(self, command, limit=LIMIT):
+        """A Run; TooLong if it was ended after so many seconds."""
         usage = os.path.join(self.work, 'usage')
         process = subprocess.Popen([f'{self.out}/usage', usage, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=self.work, env=self.env, start_new_session=True)
         try:
-            out, err = process.communicate(timeout=LIMIT)
+            out, err = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
@@ -94,7 +95,21 @@ def add_options(parser):
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--quick', action='store_true', help='fewer points, two rounds: to see that it works')
     parser.add_argument('--orders', metavar='NAME,NAME', help='only these')
+    add_results(parser)
+
+
+def add_results(parser):
     parser.add_argument('--save', action='store_true', help='keep the result in bench/results/')
+    parser.add_argument('--json', help='write it to this file')
+
+
+def keep(settings, results, part):
+    """Where it was asked for."""
+    if settings.json:
+        with open(settings.json, 'w') as file:
+            json.dump(base.with_machine(results), file, indent=1)
+    if settings.save:
+        base.save(results, part)
 
 
 def options(parser):

@@ -199,12 +199,17 @@ def print_program(label, r):
           f'{ratio(r["replayed"]["cpu"], r["recorded"]["cpu"]).rjust(16)}{over:12.1f}', flush=True)
 
 
+def with_machine(results):
+    """The results, with machine and date."""
+    results['machine'] = {'arch': platform.machine(), 'kernel': platform.release(), 'cores': os.cpu_count(), 'cpu': cpu_name()}
+    results['date'] = datetime.date.today().isoformat()
+    return results
+
+
 def save(results, part=''):
     """Results are kept with machine and date."""
-    today = datetime.date.today().isoformat()
-    results['machine'] = {'arch': platform.machine(), 'kernel': platform.release(), 'cores': os.cpu_count(), 'cpu': cpu_name()}
-    results['date'] = today
-    path = os.path.join(ROOT, 'bench', 'results', f'{today}-{platform.machine()}{part}.json')
+    with_machine(results)
+    path = os.path.join(ROOT, 'bench', 'results', f'{results["date"]}-{platform.machine()}{part}.json')
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, 'w') as file:
         json.dump(results, file, indent=1)

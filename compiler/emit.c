@@ -2,6 +2,7 @@
 #include <string.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Comdat.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
 #include "compiler/emit.h"
 
@@ -134,6 +135,12 @@ void likely(struct module *m, LLVMValueRef branch)
 	LLVMValueRef node = LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, parts, 3));
 
 	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), node);
+}
+
+void position(LLVMValueRef at)
+{
+	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, at);
+	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(at));
 }
 
 LLVMBasicBlockRef cut(LLVMValueRef inst)

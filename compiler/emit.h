@@ -12,7 +12,9 @@
 #define EMIT_INLINED(X) \
 	X(current) X(bracket) X(events) X(close) X(due) \
 	X(open) X(open_two) X(open_range) X(open_copy) X(open_all) \
-	X(rounds) X(claimed) X(claimed_one) X(claimed_two) X(cancel) X(close_many)
+	X(rounds) X(worth) X(claimed) X(claimed_one) X(claimed_two) X(cancel) X(close_many) \
+	X(limit) X(claims) X(shift) X(held_one) X(held_two) X(publish) X(publish_if) X(limit_if) X(finish) X(let_go) \
+	X(due_held) X(due_now)
 /* clang-format on */
 #define EMIT_NUMBER(name) FAST_##name,
 enum fast { EMIT_INLINED(EMIT_NUMBER) FAST_COUNT };
@@ -32,7 +34,30 @@ LLVMValueRef call_op(struct module *m, size_t op, LLVMValueRef self, LLVMValueRe
 		     LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 /* The first way of this branch is the usual one. */
 void likely(struct module *m, LLVMValueRef branch);
+/* What is built next stands before this instruction, and has its place in the source. */
+void position(LLVMValueRef at);
 /* The block before an instruction ends; what it jumps to is to be built. */
 LLVMBasicBlockRef cut(LLVMValueRef inst);
+
+/* ---- held.c: in loops with a held bracket; all but held_find() and held_end() build code ---------------------------------- */
+
+struct held;
+enum held_state { HELD_EVENTS, HELD_OPENED, HELD_LIMIT, HELD_CLAIMS, HELD_SHIFT };
+
+struct held *held_of(LLVMBasicBlockRef block);
+LLVMValueRef held_get(struct module *m, const struct held *h, enum held_state which);
+void held_set(const struct held *h, enum held_state which, LLVMValueRef value);
+/* The count is stored for all to see; returns it. held_renew() must follow. */
+LLVMValueRef held_publish(struct module *m, const struct held *h);
+void held_renew(const struct held *h, LLVMValueRef self, LLVMValueRef events);
+/* Can so many accesses be made without a look at what waits? Is this claimed? */
+LLVMValueRef held_has_room(struct module *m, const struct held *h, uint64_t accesses);
+LLVMValueRef held_claimed(struct module *m, const struct held *h, LLVMValueRef addr, uint64_t size, bool crosses,
+			  LLVMValueRef kind);
+void held_count(struct module *m, const struct held *h, LLVMValueRef accesses);
+/* After one access that may have taken the slow way: counts it. */
+void held_finish(struct module *m, const struct held *h);
+void held_close(struct module *m, const struct held *h);
+void held_closed(struct module *m, const struct held *h);
 
 #endif

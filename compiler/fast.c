@@ -23,13 +23,28 @@ _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to
 _Bool __heddle_open_all(struct hook_self *self);
 void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
-_Bool __heddle_claimed(struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
+_Bool __heddle_worth(uint64_t more);
+_Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
 		       uint64_t kind);
 _Bool __heddle_claimed_one(struct hook_self *self, uint64_t addr, uint64_t kind);
 _Bool __heddle_claimed_two(struct hook_self *self, uint64_t addr, uint64_t size, uint64_t kind);
 void __heddle_cancel(struct hook_self *self, uint64_t events);
 void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 HOOK_CALL void __heddle_mended(struct hook_self *self);
+uint64_t __heddle_limit(struct hook_self *self, uint64_t events);
+uint64_t __heddle_claims(struct hook_self *self);
+uint64_t __heddle_shift(struct hook_self *self);
+_Bool __heddle_held_one(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t kind);
+_Bool __heddle_held_two(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t size, uint64_t kind);
+uint64_t __heddle_publish(uint64_t events, uint64_t opened);
+uint64_t __heddle_publish_if(_Bool full, uint64_t events, uint64_t opened);
+uint64_t __heddle_limit_if(_Bool full, struct hook_self *self, uint64_t events, uint64_t limit);
+uint64_t __heddle_finish(uint64_t events, uint64_t opened, uint64_t limit);
+void __heddle_let_go(uint64_t events, uint64_t opened);
+HOOK_CALL uint64_t __heddle_store_count(uint64_t events, uint64_t opened);
+HOOK_CALL void __heddle_store_end(uint64_t events, uint64_t opened);
+_Bool __heddle_due_held(struct hook_self *self);
+_Bool __heddle_due_now(struct hook_self *self);
 _Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint64_t kind);
 _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
 		     uint64_t kind);
@@ -158,10 +173,18 @@ INLINE _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t m
 	return both(more < HOOK_ROUNDS_MAX, events + 2 * (more + 1) * each < GET(self->group_until));
 }
 
-/* Is everything claimed that a pointer meets which begins at `first` and takes `more` steps, with `size` bytes at each? */
-INLINE _Bool __heddle_claimed(struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
-			      uint64_t kind)
+/* And is it worth it? For few rounds what is checked before the loop costs more than what is saved in it. */
+INLINE _Bool __heddle_worth(uint64_t more)
 {
+	return more >= 5;
+}
+
+/* Is everything claimed that a pointer meets which begins at `first` and takes `more` steps, with `size` bytes at each? */
+INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more,
+			      uint64_t size, uint64_t kind)
+{
+	if (!ok)
+		return 0;
 	uint64_t way = stride * more, back = (int64_t)stride < 0 ? way : 0, on = (int64_t)stride < 0 ? 0 : way;
 	uint64_t page = (first + back) >> self->shift, last = (first + on + size - 1) >> self->shift;
 
@@ -193,6 +216,83 @@ INLINE void __heddle_cancel(struct hook_self *self, uint64_t events)
 INLINE void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each)
 {
 	close_with(self, events, events + 2 * (more + 1) * each - 1);
+}
+
+/* ---- a bracket held over a loop: compiler/held.c ---------------------------------------------------------------------------- */
+
+/* The count with which the bracket is to be published, at the latest. */
+INLINE uint64_t __heddle_limit(struct hook_self *self, uint64_t events)
+{
+	uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;
+
+	return until < most ? until : most;
+}
+
+/* They change only when the runtime is called. */
+INLINE uint64_t __heddle_claims(struct hook_self *self)
+{
+	return (uint64_t)self->claims;
+}
+
+INLINE uint64_t __heddle_shift(struct hook_self *self)
+{
+	return self->shift;
+}
+
+/* Budget of an access that hits: 1 load, 1 branch. */
+INLINE _Bool __heddle_held_one(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t kind)
+{
+	return (GET(((const uint8_t *)claims)[addr >> shift]) & kind) != 0;
+}
+
+INLINE _Bool __heddle_held_two(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t size, uint64_t kind)
+{
+	const uint8_t *claim = (const uint8_t *)claims;
+
+	return (GET(claim[addr >> shift]) & GET(claim[(addr + size - 1) >> shift]) & kind) != 0;
+}
+
+INLINE uint64_t __heddle_publish(uint64_t events, uint64_t opened)
+{
+	return __heddle_store_count(events, opened);
+}
+
+INLINE uint64_t __heddle_publish_if(_Bool full, uint64_t events, uint64_t opened)
+{
+	return full ? __heddle_store_count(events, opened) : events;
+}
+
+INLINE uint64_t __heddle_limit_if(_Bool full, struct hook_self *self, uint64_t events, uint64_t limit)
+{
+	return full ? __heddle_limit(self, events) : limit;
+}
+
+INLINE void __heddle_let_go(uint64_t events, uint64_t opened)
+{
+	close_with(__heddle_self, opened, events - 1);
+}
+
+/* After an access that is counted already. What is in memory now. */
+INLINE uint64_t __heddle_finish(uint64_t events, uint64_t opened, uint64_t limit)
+{
+	if (__builtin_expect(limit != 0, 1))
+		return opened;
+	__heddle_store_end(events, opened);
+	return events - 1;
+}
+
+/* At a back edge in such a loop: the same as elsewhere, or it is time to close the bracket. */
+INLINE _Bool __heddle_due_held(struct hook_self *self)
+{
+	uint64_t polls = GET(self->polls) + 1;
+
+	PUT(self->polls, polls);
+	return (polls >= GET(self->poll_until)) | (polls % HOOK_HELD == 0);
+}
+
+INLINE _Bool __heddle_due_now(struct hook_self *self)
+{
+	return GET(self->polls) >= GET(self->poll_until);
 }
 
 /* ---- once per linked file -------------------------------------------------------------------------------------------- */
@@ -261,6 +361,28 @@ KEPT struct hook_self __heddle_unattached = { .claims = __heddle_none, .shift = 
 KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_mended(struct hook_self *self)
 {
 	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * One store ends a bracket and begins the next. Release: who waited for the end sees what was done in it. What is claimed
+ * is looked up after it, as after the opening of any bracket: the caller's compiler must not do it before.
+ */
+KEPT HOOK_CALL __attribute__((noinline, cold)) uint64_t __heddle_store_count(uint64_t events, uint64_t opened)
+{
+	struct hook_self *self = __heddle_self;
+
+	if (GET(self->events) != opened) {
+		__heddle_mended(self);
+		return __heddle_bracket(self);
+	}
+	__atomic_store_n(&self->events, events, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return events;
+}
+
+KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_store_end(uint64_t events, uint64_t opened)
+{
+	__heddle_let_go(events, opened);
 }
 
 /* Eight claims at a time. Each byte of the eight is as good as if it had been loaded alone. */

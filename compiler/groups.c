@@ -29,6 +29,7 @@ struct group {
 	unsigned accesses; /* hooked ones among them */
 	struct together together[GROUP_MAX];
 	unsigned checks;
+	const struct held *held; /* they are in a bracket already */
 };
 
 /* Values of originals, and what takes their place where either way has come by. */
@@ -146,6 +147,7 @@ static size_t find_group(struct module *m, size_t at, size_t end, struct group *
 
 	g->first = g->last = m->accesses[at].inst;
 	g->count = g->checks = g->accesses = 0;
+	g->held = m->accesses[at].held;
 	for (LLVMValueRef i = g->first; i && g->count < INSTRUCTIONS_MAX; i = LLVMGetNextInstruction(i)) {
 		struct access *a = at < end && m->accesses[at].inst == i ? &m->accesses[at] : NULL;
 		bool hooked = a && a->shape != SHAPE_NONE;
@@ -228,7 +230,8 @@ static void join_values(struct group *g, LLVMBasicBlockRef original, LLVMBasicBl
 
 static LLVMValueRef build_checks(struct module *m, const struct group *g, LLVMValueRef self, LLVMValueRef events)
 {
-	LLVMValueRef ok = CALL_FAST(rounds, self, events, number(m, 0), number(m, g->accesses));
+	LLVMValueRef ok = g->held ? held_has_room(m, g->held, g->accesses) :
+				    CALL_FAST(rounds, self, events, number(m, 0), number(m, g->accesses));
 
 	for (unsigned i = 0; i < g->checks; i++) {
 		const struct together *t = &g->together[i];
@@ -236,7 +239,9 @@ static LLVMValueRef build_checks(struct module *m, const struct group *g, LLVMVa
 		LLVMValueRef addr = LLVMBuildPtrToInt(builder, t->addr, m->i64, "");
 		if (t->from)
 			addr = LLVMBuildAdd(builder, addr, number(m, (uint64_t)t->from), "");
-		if (t->alone)
+		if (g->held)
+			one = held_claimed(m, g->held, addr, (uint64_t)(t->to - t->from), !t->alone, kind);
+		else if (t->alone)
 			one = CALL_FAST(claimed_one, self, addr, kind);
 		else
 			one = CALL_FAST(claimed_two, self, addr, number(m, (uint64_t)(t->to - t->from)), kind);
@@ -256,17 +261,21 @@ static void copy_group(struct module *m, struct group *g)
 	LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(head));
 	LLVMPositionBuilderAtEnd(builder, head);
 	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(g->first));
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0), events = CALL_FAST(bracket, self);
+	LLVMValueRef self = g->held ? NULL : call_fast(FAST_current, NULL, 0);
+	LLVMValueRef events = g->held ? NULL : CALL_FAST(bracket, self);
 	likely(m, LLVMBuildCondBr(builder, build_checks(m, g, self, events), copy, original));
 
 	LLVMPositionBuilderAtEnd(builder, copy);
 	copy_instructions(g);
-	CALL_FAST(close_many, self, events, number(m, 0), number(m, g->accesses));
+	if (g->held)
+		held_count(m, g->held, number(m, g->accesses));
+	else
+		CALL_FAST(close_many, self, events, number(m, 0), number(m, g->accesses));
 	LLVMBuildBr(builder, rest);
 
-	LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(original));
-	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(g->first));
-	CALL_FAST(cancel, self, events);
+	position(LLVMGetFirstInstruction(original));
+	if (!g->held)
+		CALL_FAST(cancel, self, events);
 	join_values(g, original, copy, rest);
 }
 

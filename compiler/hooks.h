@@ -10,8 +10,7 @@
  *		the access itself                                  ... unless it would fault, or heddle is not there
  *	self->events = (self->events | 1) + 1  (release)         the bracket closes: one more event
  *
- * A loop whose accesses are all known before it begins has a second copy without any hooks (compiler/loops.c), and so have
- * accesses that follow one another (compiler/groups.c):
+ * Accesses that follow one another have a second copy without any hooks (compiler/groups.c):
  *
  *	events = self->events |= 1
  *	if (all that it accesses is claimed  &&  events + 2 * accesses < self->group_until)
@@ -19,6 +18,18 @@
  *		self->events = events + 2 * accesses - 1  (release)
  *	else
  *		self->events &= ~1; the original, with its hooks
+ *
+ * A loop in which nothing waits or calls is in one bracket. Its accesses count in a register, and look at their claims and
+ * at no more (compiler/held.c); a loop in it whose accesses are all known before it begins also has a copy without any
+ * hooks (compiler/loops.c):
+ *
+ *	events = opened = self->events |= 1
+ *	if (self->claims[addr >> self->shift] & kind  &&  events < limit)
+ *		the access itself
+ *	else
+ *		self->events = events  (release), and then as above: in a new bracket, which is the same for this thread
+ *	events += 2, and so on, until the loop is left
+ *	self->events = events - 1  (release)
  *
  * Words
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
@@ -32,6 +43,7 @@
  *            resumed must not depend on the copy.
  *   far      HOOK_FAR events. No bracket over many events crosses a multiple of it, and a fault moves the count on to the
  *            next one. So what a thread counts after a fault does not depend on the copy in which it took place.
+ *   limit    of a bracket held over a loop: group_until, or HOOK_HELD events after it was stored last.
  *   bracket  who takes a claim away clears the byte, makes every core see it (membarrier), and waits until `events`
  *            has changed. So check and access are one step for everybody else.
  *
@@ -48,6 +60,7 @@
 #define HOOK_VERSION 3
 
 #define HOOK_FAR	(1ull << 24)
+#define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
 #define HOOK_ROUNDS_MAX (1ull << 18) /* of a loop in one bracket, for which others may have to wait */
 
 enum { HOOK_READ = 1, HOOK_WRITE = 2 };

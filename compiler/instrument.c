@@ -515,11 +515,14 @@ int instrument_last(LLVMModuleRef module)
 		walk_all_loops(&m);
 	sites_build(&m);
 	emit_begin(&m);
+	rewrite_begin(&m);
+	held_find(&m);
 	loops_copy(&m);
 	groups_copy(&m);
 	for (size_t i = 0; i < m.count; i++)
 		rewrite(&m, i);
 	rewrite_end();
+	held_end();
 	emit_end();
 	close_module(&m);
 	return 1;

@@ -60,6 +60,7 @@ struct access {
 	enum shape shape;
 	uint8_t kind, flags; /* of struct hook_site */
 	int8_t rmw;	     /* enum hook_rmw */
+	struct held *held;   /* it is in a loop with a held bracket: held.c */
 };
 
 struct module {
@@ -137,13 +138,18 @@ void sites_keep_text(struct module *m, const char *text, size_t size, const char
 void emit_begin(struct module *m);
 void emit_end(void);
 
-/* rewrite.c */
+/* rewrite.c; it begins before anything is copied */
+void rewrite_begin(struct module *m);
 void rewrite(struct module *m, size_t id);
 void rewrite_end(void);
 
 /* loops.c: brings loops into a common form, which must not change afterwards; then gives loops whose accesses are all known before they begin a copy without hooks */
 void loops_tidy(struct module *m);
 void loops_copy(struct module *m);
+
+/* held.c: opens one bracket for a whole loop where that can be; before loops_copy(). At the end its variables are gone. */
+void held_find(struct module *m);
+void held_end(void);
 
 /* groups.c: gives accesses that follow one another a copy without hooks */
 void groups_copy(struct module *m);
@@ -181,6 +187,7 @@ const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst);
 void plugin_unmark(LLVMModuleRef module);
 /* Can it be among hooked accesses in one bracket? Can it as well be computed earlier? Is its function not to be optimised? */
 bool plugin_is_harmless(LLVMValueRef inst);
+bool plugin_is_harmless_anywhere(LLVMValueRef inst); /* also jumps, and values that come together */
 bool plugin_is_computed(LLVMValueRef inst);
 bool plugin_is_unoptimised(LLVMValueRef inst);
 bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes);
@@ -195,15 +202,26 @@ struct pointer {
 /* What is done with a loop that goes round `more` times after the first, and makes `each` accesses a round. */
 struct loop_copier {
 	void *arg;
+	/* Is it in a held bracket? */
+	bool (*wanted)(void *arg, LLVMBasicBlockRef header);
 	/* 0: no hook; HOOK_READ | HOOK_WRITE: a load or store, or which sides of a memset or memcpy; -1: another hook */
 	int (*hooked)(void *arg, LLVMValueRef inst);
 	/* Builds before `at`: may the copy run? */
-	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMValueRef more, uint64_t each,
+	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMBasicBlockRef header, LLVMValueRef more, uint64_t each,
 			      const struct pointer *pointers, size_t count);
-	void (*before_original)(void *arg, LLVMValueRef at);
 	void (*after_copy)(void *arg, LLVMValueRef at);
 };
 void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier);
+/* Calls found() for each loop with one block before it all of whose blocks are suited; for loops in it only if that says no. */
+struct plugin_nest {
+	LLVMBasicBlockRef before;
+	const LLVMBasicBlockRef *blocks, *exits;
+	size_t block_count, exit_count;
+};
+void plugin_nests(LLVMValueRef function, bool (*suited)(void *arg, LLVMBasicBlockRef block),
+		  bool (*found)(void *arg, const struct plugin_nest *nest), void *arg);
+/* These local variables of one function become registers. */
+void plugin_promote(const LLVMValueRef *variables, size_t count);
 
 void compiler_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 #endif

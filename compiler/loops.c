@@ -3,18 +3,17 @@
  * it begins (scalar evolution tells: where each pointer begins, its stride, how often the loop goes round), it gets a copy
  * without hooks, as the optimiser left it:
  *
- *	before:    events = bracket(self); ok = rounds(...) & claimed(...) & ...      if ok -> copy, else -> original
- *	copy:      the loop, without hooks                                             then close_many(self, events, ...)
- *	original:  cancel(self, events), then the loop, with hooks
+ *	before:    ok = events + ... < group_until & claimed(...) & ...      if ok -> copy, else -> original
+ *	copy:      the loop, without hooks                                    then events += 2 * accesses
+ *	original:  the loop, with hooks
  *
- * While the bracket is open nobody takes a claim away, so what was checked before the loop holds to its end. Each access
- * counts as an event in both copies.
+ * All this is in a bracket that is held (held.c). While it is open nobody takes a claim away, so what was checked before
+ * the loop holds to its end. Each access counts as an event in both copies.
  *
  * Only loops that are left at the end of a round, and whose hooked accesses are made in every round: so their number is
  * known, and all addresses up to the last are accessed. Nothing in such a loop waits or calls.
  */
 #include <stdlib.h>
-#include <llvm-c/DebugInfo.h>
 #include "compiler/emit.h"
 
 /* Which instructions are hooked, to be searched. */
@@ -27,7 +26,8 @@ struct copying {
 	struct hooked *hooked;
 	size_t count;
 	/* of the loop at hand */
-	LLVMValueRef self, events, more, each;
+	const struct held *held;
+	LLVMValueRef accesses;
 };
 
 static int compare(const void *a, const void *b)
@@ -35,6 +35,12 @@ static int compare(const void *a, const void *b)
 	const struct hooked *x = a, *y = b;
 
 	return (x->inst > y->inst) - (x->inst < y->inst);
+}
+
+static bool wanted(void *arg, LLVMBasicBlockRef header)
+{
+	(void)arg;
+	return held_of(header);
 }
 
 static int hooked(void *arg, LLVMValueRef inst)
@@ -57,38 +63,41 @@ static int hooked(void *arg, LLVMValueRef inst)
 	}
 }
 
-static void position(LLVMValueRef at)
+/* So many accesses may be more than a held bracket has room for: then others get their turn before. */
+static LLVMValueRef make_room(struct copying *c, LLVMValueRef self, LLVMValueRef worth)
 {
-	LLVMPositionBuilderBefore(builder, at);
-	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(at));
+	struct module *m = c->m;
+	const struct held *h = c->held;
+	LLVMValueRef events = held_get(m, h, HELD_EVENTS), limit = held_get(m, h, HELD_LIMIT);
+	LLVMValueRef opened = held_get(m, h, HELD_OPENED);
+	LLVMValueRef end = LLVMBuildAdd(builder, events, LLVMBuildShl(builder, c->accesses, number(m, 1), ""), "");
+	LLVMValueRef full = LLVMBuildAnd(builder, worth, LLVMBuildICmp(builder, LLVMIntUGE, end, limit, ""), "");
+
+	events = CALL_FAST(publish_if, full, events, opened);
+	held_set(h, HELD_EVENTS, events);
+	held_set(h, HELD_OPENED, LLVMBuildSelect(builder, full, events, opened, ""));
+	held_set(h, HELD_LIMIT, CALL_FAST(limit_if, full, self, events, limit));
+	return events;
 }
 
-static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMValueRef more, uint64_t each, const struct pointer *pointers,
-			  size_t count)
+static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMBasicBlockRef header, LLVMValueRef more, uint64_t each,
+			  const struct pointer *pointers, size_t count)
 {
 	struct copying *c = arg;
+	struct module *m = c->m;
 
 	position(at);
-	c->more = more;
-	c->each = number(c->m, each);
-	c->self = call_fast(FAST_current, NULL, 0);
-	c->events = CALL_FAST(bracket, c->self);
-	LLVMValueRef ok = CALL_FAST(rounds, c->self, c->events, more, c->each);
+	c->held = held_of(header);
+	c->accesses = LLVMBuildMul(builder, LLVMBuildAdd(builder, more, number(m, 1), ""), number(m, each), "");
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
+	LLVMValueRef worth = CALL_FAST(worth, more), events = make_room(c, self, worth);
+	LLVMValueRef ok = LLVMBuildAnd(builder, worth, CALL_FAST(rounds, self, events, more, number(m, each)), "");
 	for (size_t i = 0; i < count; i++) {
 		const struct pointer *p = &pointers[i];
-		LLVMValueRef claimed = CALL_FAST(claimed, c->self, p->first, p->stride, more, number(c->m, p->size),
-						 number(c->m, p->writes ? HOOK_WRITE : HOOK_READ));
-		ok = LLVMBuildAnd(builder, ok, claimed, "");
+		ok = CALL_FAST(claimed, ok, self, p->first, p->stride, more, number(m, p->size),
+			       number(m, p->writes ? HOOK_WRITE : HOOK_READ));
 	}
 	return ok;
-}
-
-static void before_original(void *arg, LLVMValueRef at)
-{
-	struct copying *c = arg;
-
-	position(at);
-	CALL_FAST(cancel, c->self, c->events);
 }
 
 static void after_copy(void *arg, LLVMValueRef at)
@@ -96,7 +105,7 @@ static void after_copy(void *arg, LLVMValueRef at)
 	struct copying *c = arg;
 
 	position(at);
-	CALL_FAST(close_many, c->self, c->events, c->more, c->each);
+	held_count(c->m, c->held, c->accesses);
 }
 
 /* The list is in the order of the functions; polls, at its end, are in loops that are not copied. */
@@ -123,7 +132,7 @@ void loops_tidy(struct module *m)
 void loops_copy(struct module *m)
 {
 	struct copying c = { .m = m };
-	struct loop_copier copier = { &c, hooked, check, before_original, after_copy };
+	struct loop_copier copier = { &c, wanted, hooked, check, after_copy };
 
 	list_hooked(&c);
 	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))

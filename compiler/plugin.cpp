@@ -27,6 +27,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 #include <map>
 #include <memory>
@@ -75,6 +76,25 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
 {
 	return { LLVM_PLUGIN_API_VERSION, "heddle", "1", add_passes };
 }
+
+namespace
+{
+/* What is known about a function's loops. */
+struct Analyses {
+	DominatorTree tree;
+	LoopInfo loops;
+	TargetLibraryInfoImpl library_impl;
+	TargetLibraryInfo library;
+	AssumptionCache assumptions;
+	ScalarEvolution evolution;
+
+	explicit Analyses(Function &f)
+	    : tree(f), loops(tree), library_impl(Triple(f.getParent()->getTargetTriple())), library(library_impl, &f),
+	      assumptions(f), evolution(f, library, assumptions, tree, loops)
+	{
+	}
+};
+} // namespace
 
 /* The block from this instruction on becomes a block of its own; phis that come after know it. */
 LLVMBasicBlockRef plugin_split(LLVMValueRef before)
@@ -139,6 +159,18 @@ bool plugin_captured(LLVMValueRef object, bool by_return)
 	return PointerMayBeCaptured(unwrap(object), by_return, true, 500);
 }
 
+/* How often a loop goes round, with those in it that are as short; 0: often, or nobody knows. */
+static unsigned rounds_at_most(const Loop &loop, ScalarEvolution &evolution)
+{
+	enum { FEW = 4096 };
+	uint64_t inside = 1;
+
+	for (const Loop *inner : loop)
+		inside = std::max<uint64_t>(inside, rounds_at_most(*inner, evolution));
+	uint64_t all = inside * evolution.getSmallConstantMaxTripCount(&loop);
+	return all <= FEW ? (unsigned)all : 0;
+}
+
 void plugin_loops(LLVMValueRef function, bool (*hooked)(void *, LLVMBasicBlockRef), void (*found)(void *, LLVMValueRef),
 		  void *arg)
 {
@@ -149,9 +181,11 @@ void plugin_loops(LLVMValueRef function, bool (*hooked)(void *, LLVMBasicBlockRe
 	FindFunctionBackedges(f, edges);
 	if (edges.empty())
 		return;
-	DominatorTree tree(f);
+	Analyses known(f);
+	DominatorTree &tree = known.tree;
 	for (auto [from, to] : edges) {
-		bool surely = false;
+		const Loop *loop = known.loops.getLoopFor(to);
+		bool surely = loop && loop->getHeader() == to && rounds_at_most(*loop, known.evolution);
 		/* Up the tree from the jump to the loop's head: every round passes these blocks. */
 		if (tree.dominates(to, from))
 			for (auto *node = tree.getNode(from); node && !surely; node = node->getIDom()) {
@@ -336,6 +370,13 @@ static bool is_harmless(const Instruction &inst)
 	return !isa<FenceInst, AllocaInst>(inst) && !inst.isAtomic() && !inst.isEHPad();
 }
 
+bool plugin_is_harmless_anywhere(LLVMValueRef inst)
+{
+	const auto *i = unwrap<Instruction>(inst);
+
+	return is_harmless(*i) && !i->getType()->isTokenTy() && (!i->isTerminator() || isa<BranchInst, SwitchInst>(i));
+}
+
 bool plugin_is_harmless(LLVMValueRef inst)
 {
 	const auto *i = unwrap<Instruction>(inst);
@@ -383,12 +424,10 @@ class LoopCopy
 {
 	Function &f;
 	const loop_copier &copier;
-	DominatorTree tree;
-	LoopInfo loops;
-	TargetLibraryInfoImpl library_impl;
-	TargetLibraryInfo library;
-	AssumptionCache assumptions;
-	ScalarEvolution evolution;
+	Analyses known;
+	DominatorTree &tree = known.tree;
+	LoopInfo &loops = known.loops;
+	ScalarEvolution &evolution = known.evolution;
 	SmallVector<Together, 8> together;
 	SmallSetVector<const SCEVPredicate *, 4> conditions;
 	uint64_t each = 0;
@@ -471,8 +510,9 @@ class LoopCopy
 	bool is_suited(const Loop &loop, SCEVExpander &expander)
 	{
 		const BasicBlock *latch = loop.getLoopLatch();
-		if (!loop.isInnermost() || !loop.isLoopSimplifyForm() || !latch || loop.getExitingBlock() != latch ||
-		    !loop.getExitBlock() || !loop.isLCSSAForm(tree) || !loop.isSafeToClone())
+		if (!copier.wanted(copier.arg, wrap(loop.getHeader())) || !loop.isInnermost() ||
+		    !loop.isLoopSimplifyForm() || !latch || loop.getExitingBlock() != latch || !loop.getExitBlock() ||
+		    !loop.isLCSSAForm(tree) || !loop.isSafeToClone())
 			return false;
 		together.clear();
 		conditions.clear();
@@ -518,7 +558,8 @@ class LoopCopy
 		SmallVector<Value *, 4> broken;
 		for (const SCEVPredicate *condition : conditions)
 			broken.push_back(expander.expandCodeForPredicate(condition, at));
-		LLVMValueRef ok = copier.check(copier.arg, wrap(at), rounds, each, pointers.data(), pointers.size());
+		LLVMValueRef ok = copier.check(copier.arg, wrap(at), wrap(loop.getHeader()), rounds, each,
+					       pointers.data(), pointers.size());
 		for (Value *condition : broken)
 			ok = wrap(IRBuilder<>(at).CreateAnd(unwrap(ok), IRBuilder<>(at).CreateNot(condition)));
 
@@ -538,14 +579,11 @@ class LoopCopy
 			phi.addIncoming(copied ? copied : value, latch_copy);
 		}
 		BasicBlock *after = SplitEdge(latch_copy, exit);
-		copier.before_original(copier.arg, wrap(inside->getTerminator()));
 		copier.after_copy(copier.arg, wrap(after->getTerminator()));
 	}
 
       public:
-	LoopCopy(Function &function, const loop_copier &c)
-	    : f(function), copier(c), tree(f), loops(tree), library_impl(Triple(f.getParent()->getTargetTriple())),
-	      library(library_impl, &f), assumptions(f), evolution(f, library, assumptions, tree, loops)
+	LoopCopy(Function &function, const loop_copier &c) : f(function), copier(c), known(f)
 	{
 	}
 
@@ -575,4 +613,50 @@ void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier)
 
 	while (!f.hasOptNone() && LoopCopy(f, *copier).run(done))
 		;
+}
+
+/* ---- loops with a held bracket ------------------------------------------------------------------------------------------- */
+
+static bool is_nest(const Loop &loop, bool (*suited)(void *, LLVMBasicBlockRef), void *arg)
+{
+	return loop.getLoopPreheader() && loop.hasDedicatedExits() &&
+	       all_of(loop.blocks(), [=](BasicBlock *block) { return suited(arg, wrap(block)); });
+}
+
+static bool show_nest(const Loop &loop, bool (*found)(void *, const struct plugin_nest *), void *arg)
+{
+	SmallVector<BasicBlock *, 4> exits;
+	loop.getUniqueExitBlocks(exits);
+	auto *blocks = reinterpret_cast<const LLVMBasicBlockRef *>(loop.getBlocks().data());
+	auto *after = reinterpret_cast<const LLVMBasicBlockRef *>(exits.data());
+	plugin_nest nest = { wrap(loop.getLoopPreheader()), blocks, after, loop.getNumBlocks(), exits.size() };
+
+	return found(arg, &nest);
+}
+
+void plugin_nests(LLVMValueRef function, bool (*suited)(void *, LLVMBasicBlockRef),
+		  bool (*found)(void *, const struct plugin_nest *), void *arg)
+{
+	Function &f = *unwrap<Function>(function);
+	if (f.hasOptNone() || f.callsFunctionThatReturnsTwice())
+		return;
+	DominatorTree tree(f);
+	LoopInfo info(tree);
+	SmallVector<Loop *, 8> open(info.begin(), info.end());
+
+	while (!open.empty()) {
+		Loop *loop = open.pop_back_val();
+		if (!is_nest(*loop, suited, arg) || !show_nest(*loop, found, arg))
+			open.append(loop->begin(), loop->end());
+	}
+}
+
+void plugin_promote(const LLVMValueRef *variables, size_t count)
+{
+	SmallVector<AllocaInst *, 8> list;
+
+	for (size_t i = 0; i < count; i++)
+		list.push_back(unwrap<AllocaInst>(variables[i]));
+	DominatorTree tree(*list[0]->getFunction());
+	PromoteMemToReg(list, tree);
 }

@@ -251,6 +251,12 @@ static unsigned kinds(const struct access *a)
 	}
 }
 
+/* Aligned to its size or more, it cannot cross a page. */
+static bool may_cross(const struct access *a)
+{
+	return a->size > 1 && LLVMGetAlignment(a->inst) < a->size;
+}
+
 static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef events)
 {
 	LLVMValueRef kind = number(m, kinds(a)), size = number(m, a->size);
@@ -264,10 +270,8 @@ static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMV
 	}
 	if (a->size > 4096)
 		return CALL_FAST(open_range, self, events, a->addr, size, kind);
-	/* Aligned to its size or more, it cannot cross a page. */
-	if (a->size <= 1 || LLVMGetAlignment(a->inst) >= a->size)
-		return CALL_FAST(open, self, events, a->addr, kind);
-	return CALL_FAST(open_two, self, events, a->addr, size, kind);
+	return may_cross(a) ? CALL_FAST(open_two, self, events, a->addr, size, kind) :
+			      CALL_FAST(open, self, events, a->addr, kind);
 }
 
 static LLVMValueRef phi_of(LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b,
@@ -278,15 +282,6 @@ static LLVMValueRef phi_of(LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef f
 	LLVMAddIncoming(phi, &a, &from_a, 1);
 	LLVMAddIncoming(phi, &b, &from_b, 1);
 	return phi;
-}
-
-/* Or the code generator might move the load out of its bracket. */
-static void forget_invariance(struct module *m, LLVMValueRef inst)
-{
-	static const char *const names[] = { "invariant.load", "invariant.group" };
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		LLVMSetMetadata(inst, LLVMGetMDKindIDInContext(m->context, names[i], (unsigned)strlen(names[i])), NULL);
 }
 
 /*
@@ -367,7 +362,6 @@ static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
 	LLVMValueRef events_fast = phi_of(m->i64, events, head, events_now, slow_block);
 	keep_single(m);
 	LLVMInsertIntoBuilder(builder, inst);
-	forget_invariance(m, inst);
 	LLVMBuildBr(builder, join);
 
 	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(join));
@@ -376,6 +370,64 @@ static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
 	if (is_used(inst))
 		remember(LLVMBuildPhi(builder, LLVMTypeOf(inst), ""), value, slow_block, inst);
 	CALL_FAST(close, self_join, events_join);
+}
+
+/*
+ * The same in a held bracket (held.c):
+ *
+ *	head:  hit = has_room() & claimed(addr)						if hit -> fast, else -> miss
+ *	miss:  publish; hit = open(self, events, addr, ...)				if hit -> fast, else -> slow
+ *	slow:  r = self->ops->X(self, site, addr, ...); self = current(); renew		if done -> join, else -> fast
+ *	fast:  the instruction itself
+ *	join:  value = phi; finish
+ */
+static LLVMValueRef held_hit(struct module *m, const struct access *a)
+{
+	bool value = a->shape <= SHAPE_STORE_WIDE;
+	LLVMValueRef claimed =
+		held_claimed(m, a->held, address(m, a->addr), a->size, !value || may_cross(a), number(m, kinds(a)));
+	LLVMValueRef hit = LLVMBuildAnd(builder, held_has_room(m, a->held, 1), claimed, "");
+
+	if (a->shape != SHAPE_COPY)
+		return hit;
+	LLVMValueRef from = address(m, LLVMGetOperand(a->inst, 1));
+	claimed = held_claimed(m, a->held, from, a->size, true, number(m, HOOK_READ));
+	return LLVMBuildAnd(builder, hit, claimed, "");
+}
+
+static void held_diamond(struct module *m, const struct access *a, LLVMValueRef site)
+{
+	LLVMValueRef inst = a->inst, value = NULL;
+	LLVMBasicBlockRef join = cut(inst), fast_block = LLVMInsertBasicBlockInContext(m->context, join, "");
+	LLVMBasicBlockRef miss_block = LLVMInsertBasicBlockInContext(m->context, join, "");
+	LLVMBasicBlockRef slow_block = LLVMInsertBasicBlockInContext(m->context, join, "");
+
+	if (a->size && a->size <= 4096) /* in two pages at most */
+		likely(m, LLVMBuildCondBr(builder, held_hit(m, a), fast_block, miss_block));
+	else
+		LLVMBuildBr(builder, miss_block);
+	LLVMPositionBuilderAtEnd(builder, miss_block);
+	LLVMValueRef events = held_publish(m, a->held), self = call_fast(FAST_current, NULL, 0);
+	held_renew(a->held, self, events);
+	likely(m, LLVMBuildCondBr(builder, open_bracket(m, a, self, events), fast_block, slow_block));
+
+	LLVMPositionBuilderAtEnd(builder, slow_block);
+	LLVMValueRef result = slow_functions[a->shape](m, a, self, site, &value);
+	self = call_fast(FAST_current, NULL, 0); /* it may have been attached */
+	held_renew(a->held, self, CALL_FAST(events, self));
+	LLVMValueRef done = LLVMBuildExtractValue(builder, result, 1, "");
+	LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntNE, done, number(m, 0), ""), join, fast_block);
+
+	LLVMInstructionRemoveFromParent(inst);
+	LLVMPositionBuilderAtEnd(builder, fast_block);
+	keep_single(m);
+	LLVMInsertIntoBuilder(builder, inst);
+	LLVMBuildBr(builder, join);
+
+	LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, LLVMGetFirstInstruction(join));
+	if (is_used(inst))
+		remember(LLVMBuildPhi(builder, LLVMTypeOf(inst), ""), value, slow_block, inst);
+	held_finish(m, a->held);
 }
 
 /* ---- the other forms ----------------------------------------------------------------------------------------------------- */
@@ -512,12 +564,40 @@ static void before_or_after(struct module *m, const struct access *a, LLVMValueR
 static void poll(struct module *m, const struct access *a, LLVMValueRef site)
 {
 	LLVMBasicBlockRef rest = cut(a->inst), call = LLVMInsertBasicBlockInContext(m->context, rest, "");
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0), due = CALL_FAST(due, self);
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
+	LLVMValueRef due = a->held ? CALL_FAST(due_held, self) : CALL_FAST(due, self);
 
 	likely(m, LLVMBuildCondBr(builder, LLVMBuildNot(builder, due, ""), rest, call));
 	LLVMPositionBuilderAtEnd(builder, call);
+	if (a->held) {
+		LLVMBasicBlockRef go_on = LLVMInsertBasicBlockInContext(m->context, rest, "");
+		call = LLVMInsertBasicBlockInContext(m->context, go_on, "");
+		held_close(m, a->held);
+		LLVMBuildCondBr(builder, CALL_FAST(due_now, self), call, go_on);
+		LLVMPositionBuilderAtEnd(builder, go_on);
+		held_closed(m, a->held);
+		LLVMBuildBr(builder, rest);
+		rest = go_on;
+		LLVMPositionBuilderAtEnd(builder, call);
+	}
 	call_op(m, OP(poll), self, site, LLVMConstNull(m->ptr), NULL, NULL, NULL);
 	LLVMBuildBr(builder, rest);
+}
+
+/* Or the code generator might move the load out of its bracket. */
+static void forget_invariance(struct module *m, LLVMValueRef inst)
+{
+	static const char *const names[] = { "invariant.load", "invariant.group" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		LLVMSetMetadata(inst, LLVMGetMDKindIDInContext(m->context, names[i], (unsigned)strlen(names[i])), NULL);
+}
+
+void rewrite_begin(struct module *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->accesses[i].shape != SHAPE_NONE)
+			forget_invariance(m, m->accesses[i].inst);
 }
 
 void rewrite(struct module *m, size_t id)
@@ -533,7 +613,7 @@ void rewrite(struct module *m, size_t id)
 	case SHAPE_BEFORE:
 	case SHAPE_AFTER: before_or_after(m, a, sites_of(m, id)); break;
 	case SHAPE_POLL: poll(m, a, sites_of(m, id)); break;
-	default: diamond(m, a, sites_of(m, id)); break;
+	default: (a->held ? held_diamond : diamond)(m, a, sites_of(m, id)); break;
 	}
 }
 

@@ -24,7 +24,8 @@
  *    its lock; or, where only the thread is known (an owner, readers of a page, many readers of a word), it is the last
  *    region which that thread has begun, looked up after its claim was taken away or the word was locked for all to see.
  * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the end
- *    is known, or for a held range, in which nothing waits. Page locks: their holder waits for brackets and for words; a word's holder, once it has closed
+ *    is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which ends the
+ *    bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their holder waits for brackets and for words; a word's holder, once it has closed
  *    its bracket, takes no other lock. So no wait is circular.
  * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since it
  *    was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge cuts, and

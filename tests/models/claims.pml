@@ -14,8 +14,12 @@
  *   FINISHED_ONLY     the event that the victim is in is not counted
  *   NO_CUT            an entry does not begin a new region
  *   SEEN_ONLY         of a bracket that was waited for only the event counts in which it was seen (with LOOPS)
+ *   PLAIN_PUBLISH     in a held bracket, the count before a miss is no release store (with HELD)
+ *   NO_PUBLISH        ... is not stored at all (with HELD)
+ *   CHECKED_ONCE      the claim that one access in a held bracket had counts for the next, after a miss (with HELD)
  *
  * LOOPS: two accesses may be a loop in one bracket (compiler/loops.c).
+ * HELD: two accesses may be in one bracket that is held over them, each with a look at its claim (compiler/held.c).
  */
 #define READ  1
 #define WRITE 2
@@ -198,6 +202,58 @@ inline looped(t, kind)
 	fi
 }
 
+/* One access in a held bracket. The count moves on in a register; a miss stores it, and the bracket is then another one. */
+inline checked(t, kind)
+{
+	if
+	:: kind == WRITE ->
+		get(t, CLAIM(t), byte_);
+		if
+		:: byte_ & WRITE -> put(t, DATUM, events / 2, 0)
+		:: else -> publish(t); miss(t, kind)
+		fi
+	:: else ->
+		if
+		:: d_step { load_datum(rby, rat) }; get(t, CLAIM(t), byte_)
+		:: get(t, CLAIM(t), byte_); d_step { load_datum(rby, rat) }
+		fi;
+		if
+		:: byte_ & READ -> d_step { seen_read(t, events / 2, rby, rat) }
+		:: else -> publish(t); miss(t, kind)
+		fi
+	fi;
+	events = (events | 1) + 2
+}
+
+inline publish(t)
+{
+#if defined(PLAIN_PUBLISH)
+	put(t, EVENTS(t), events, 0)
+#elif defined(NO_PUBLISH)
+	skip
+#else
+	put(t, EVENTS(t), events, 1)
+#endif
+}
+
+inline held(t, kind, kind2)
+{
+	events = events | 1;
+	put(t, EVENTS(t), events, 0);
+	checked(t, kind);
+#ifdef CHECKED_ONCE
+	if
+	:: kind2 == WRITE -> put(t, DATUM, events / 2, 0)
+	:: else -> d_step { load_datum(rby, rat); seen_read(t, events / 2, rby, rat) }
+	fi;
+	events = events + 2;
+#else
+	checked(t, kind2);
+#endif
+	events = events - 1;
+	put(t, EVENTS(t), events, 1)
+}
+
 proctype thread(byte t)
 {
 	byte events, e, upto, u, j, k, rby, rat, byte_, n, was;
@@ -211,6 +267,12 @@ proctype thread(byte t)
 #ifdef LOOPS
 		:: n + 1 < ACCESSES -> looped(t, READ); n++
 		:: n + 1 < ACCESSES -> looped(t, WRITE); n++
+#endif
+#ifdef HELD
+		:: n + 1 < ACCESSES -> held(t, READ, READ); n++
+		:: n + 1 < ACCESSES -> held(t, READ, WRITE); n++
+		:: n + 1 < ACCESSES -> held(t, WRITE, READ); n++
+		:: n + 1 < ACCESSES -> held(t, WRITE, WRITE); n++
 #endif
 		fi;
 		n++
@@ -227,6 +289,13 @@ proctype thread(byte t)
 init {
 	byte i;
 	atomic {
+#ifdef HELD
+		/* so that two accesses are enough for a hit and then a miss */
+		if
+		:: owner = 1; memory[CLAIM(0)] = BOTH
+		:: skip
+		fi;
+#endif
 		do
 		:: i < THREADS -> run thread(i); run buffer_of(i); i++
 		:: else -> break

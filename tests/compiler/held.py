@@ -1,0 +1,69 @@
+"""Brackets held over loops (compiler/held.c): a program with such loops must notice when fast.c lacks something that they need."""
+import os
+import shutil
+
+from harness import ROOT, Failure
+
+RUNS = 8
+# What is left out: [(text, instead)] in compiler/fast.c.
+FAULTS = {
+    'the look at a claim': [('return (GET(((const uint8_t *)claims)[addr >> shift]) & kind) != 0;', 'return 1;')],
+    'the count at a miss': [('\t__atomic_store_n(&self->events, events, __ATOMIC_RELEASE);\n\t__atomic_signal_fence', '\t__atomic_signal_fence')],
+    'the next entry of the log': [('uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;',
+                                   'uint64_t until = ~0ull, most = events + 2 * HOOK_HELD;')],
+}
+
+
+def plant(t, changes):
+    """A folder like build/, with this fault in what heddle-cc links into programs."""
+    with open(f'{ROOT}/compiler/fast.c') as source:
+        text = source.read()
+    for old, new in changes:
+        t.check(old in text, f'compiler/fast.c has no "{old.strip()}" any more: plant this fault anew')
+        text = text.replace(old, new)
+    top = t.path('planted')
+    shutil.rmtree(top, ignore_errors=True)
+    for name in ('bin', 'lib'):
+        shutil.copytree(os.path.join(t.settings.build, name), f'{top}/{name}', symlinks=True)
+    with open(f'{top}/fast.c', 'w') as file:
+        file.write(text)
+    os.unlink(f'{top}/lib/heddle/fast.bc')
+    t.run_well(['clang-19', '-std=gnu17', '-O2', f'-I{ROOT}', '-fPIC', '-fno-strict-aliasing', '-fno-stack-protector', '-fno-builtin', '-emit-llvm',
+                '-c', '-o', f'{top}/lib/heddle/fast.bc', f'{top}/fast.c'])
+    return top
+
+
+def is_same(t, top, program, seed):
+    trace = t.path('trace')
+    shutil.rmtree(trace, ignore_errors=True)
+    recorded = t.run([f'{top}/bin/heddle', 'record', '-q', '-o', trace, '--order=region', f'--chaos={seed}', '--', program, '4'], timeout=120)
+    replayed = t.run([f'{top}/bin/heddle', 'replay', trace], timeout=120)
+    return (replayed.status, replayed.out) == (recorded.status, recorded.out)
+
+
+def build(t, top):
+    program = t.path('program')
+    t.run_well([f'{top}/bin/heddle-cc', '--select=all', '-O2', '-g', '-pthread', f'{ROOT}/tests/bugs/held_loops.c', '-o', program])
+    return program
+
+
+def is_noticed(t, top, what):
+    program = build(t, top)
+    for seed in range(1, RUNS + 1):
+        try:
+            same = is_same(t, top, program, seed)
+        except Failure:     # it stands still: that, too
+            same = False
+        if not same:
+            t.notes.append(f'without {what}: run {seed}')
+            return True
+    return False
+
+
+def case_held_faults(t):
+    program = build(t, t.settings.build)
+    for seed in range(1, RUNS + 1):
+        t.check(is_same(t, t.settings.build, program, seed), f'--chaos={seed}: nothing is planted, and the replay is another run')
+    for what, changes in FAULTS.items():
+        if not is_noticed(t, plant(t, changes), what):
+            raise Failure(f'compiler/fast.c without {what}: not noticed in {RUNS} runs')

@@ -278,6 +278,8 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	uint8_t kind = a->kind;
 
 	bracket_close(own);
+	order_chaos(
+		t); /* here others may come between two accesses of this thread: below they would wait for the page */
 	lock_page(p);
 	if (p->state == PAGE_FINE) {
 		unlock_page(p);

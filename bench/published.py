@@ -10,26 +10,19 @@ LEAP_TABLE_1 = {
 
 # TPLAY, tables III to V, 4 threads: log in MB, Light's time over TPLAY's; transactions, interleavings, violations, Light's
 # write-read pairs; replay over record, successful replays of 50.
-TPLAY = {
-    'cholesky': {'tplay MB': 10.5, 'light MB': 39.9, 'light/tplay': 0.19, 'transactions': 9632, 'interleavings': 761, 'violations': 0,
-                 'light pairs': 2009143, 'replay/record': 0.86, 'of 50': 45},
-    'fft': {'tplay MB': 12.2, 'light MB': 32.7, 'light/tplay': 0.19, 'transactions': 11355241, 'interleavings': 639294, 'violations': 0,
-            'light pairs': 1672548, 'replay/record': 0.83, 'of 50': 50},
-    'lu': {'tplay MB': 8.3, 'light MB': 503, 'light/tplay': 0.64, 'transactions': 46392503, 'interleavings': 399169, 'violations': 0,
-           'light pairs': 23785125, 'replay/record': 0.8, 'of 50': 50},
-    'ocean': {'tplay MB': 17.5, 'light MB': 44, 'light/tplay': 0.47, 'transactions': 18536819, 'interleavings': 239971, 'violations': 0,
-              'light pairs': 2360277, 'replay/record': 0.77, 'of 50': 50},
-    'raytrace': {'tplay MB': 50.9, 'light MB': 765, 'light/tplay': 0.03, 'transactions': 17108800, 'interleavings': 1203113, 'violations': 2,
-                 'light pairs': 73440436, 'replay/record': 0.72, 'of 50': 50},
-    'radiosity': {'tplay MB': 7.5, 'light MB': 13.1, 'light/tplay': 0.05, 'transactions': 2057238, 'interleavings': 413560, 'violations': 0,
-                  'light pairs': 777345, 'replay/record': 0.8, 'of 50': 50},
-    'radix': {'tplay MB': 59.3, 'light MB': 720, 'light/tplay': 0.01, 'transactions': 21165176, 'interleavings': 2177458, 'violations': 0,
-              'light pairs': 77013873, 'replay/record': 0.77, 'of 50': 50},
-    'water': {'tplay MB': 10.1, 'light MB': 561.1, 'light/tplay': 0.13, 'transactions': 42878818, 'interleavings': 254304, 'violations': 0,
-              'light pairs': 28316969, 'replay/record': 0.85, 'of 50': 50},
-    'barnes': {'tplay MB': 126, 'light MB': 890, 'light/tplay': 1.97, 'transactions': 69510023, 'interleavings': 8510541, 'violations': 0,
-               'light pairs': 411164199, 'replay/record': 0.7, 'of 50': 40},
-}
+TPLAY_COLUMNS = ('tplay MB', 'light MB', 'light/tplay', 'transactions', 'interleavings',
+                 'violations', 'light pairs', 'replay/record', 'of 50')
+TPLAY = {name: dict(zip(TPLAY_COLUMNS, row)) for name, row in {
+    'cholesky': (10.5, 39.9, 0.19, 9632, 761, 0, 2009143, 0.86, 45),
+    'fft': (12.2, 32.7, 0.19, 11355241, 639294, 0, 1672548, 0.83, 50),
+    'lu': (8.3, 503, 0.64, 46392503, 399169, 0, 23785125, 0.8, 50),
+    'ocean': (17.5, 44, 0.47, 18536819, 239971, 0, 2360277, 0.77, 50),
+    'raytrace': (50.9, 765, 0.03, 17108800, 1203113, 2, 73440436, 0.72, 50),
+    'radiosity': (7.5, 13.1, 0.05, 2057238, 413560, 0, 777345, 0.8, 50),
+    'radix': (59.3, 720, 0.01, 21165176, 2177458, 0, 77013873, 0.77, 50),
+    'water': (10.1, 561.1, 0.13, 42878818, 254304, 0, 28316969, 0.85, 50),
+    'barnes': (126, 890, 1.97, 69510023, 8510541, 0, 411164199, 0.7, 40),
+}.items()}
 
 # AggrePlay, tables 3 and 5, 8 threads: log in MB after compression, slowdown (the legend swaps letters: A is AggrePlay, B Light, C Stride),
 # replays of 50 with the right interleaving, slowdown of replay. Light: None, its solver did not answer.

@@ -5,18 +5,13 @@
  *
  * The result is right if the file has come whole.
  */
-#include "kernels.h"
-#include <arpa/inet.h>
+#include "loopback.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { CHUNK = 8192, LINES = 20 };
 static unsigned size;
 static unsigned char *file, *copy;
-static int listener;
-static struct sockaddr_in address = { .sin_family = AF_INET };
 static unsigned long fetched; /* counted by all without a lock */
 static bool finished;	      /* a flag that progress looks at without one */
 static unsigned short_ones, lines;
@@ -24,12 +19,6 @@ static unsigned short_ones, lines;
 struct request {
 	uint32_t first, last;
 };
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static bool send_all(int fd, const void *data, size_t count)
 {
@@ -55,36 +44,6 @@ static void *serve_one(void *argument)
 		}
 	close(fd);
 	return NULL;
-}
-
-/* Takes one connection for each thread of the team, and serves each in a thread. */
-static void *serve(void *unused)
-{
-	pthread_t servants[THREADS_MAX];
-	unsigned started = 0;
-
-	(void)unused;
-	for (; started < threads; started++) {
-		int fd = accept(listener, NULL, NULL);
-		if (fd < 0)
-			die("accept");
-		if (pthread_create(&servants[started], NULL, serve_one, (void *)(intptr_t)fd))
-			die("pthread_create");
-	}
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(servants[i], NULL);
-	return NULL;
-}
-
-static void listen_here(void)
-{
-	socklen_t length = sizeof address;
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) ||
-	    listen(listener, THREADS_MAX) || getsockname(listener, (struct sockaddr *)&address, &length))
-		die("listen");
 }
 
 static void *progress(void *unused)
@@ -151,7 +110,7 @@ int main(int argc, char **argv)
 		copy[i] = 0;
 	}
 	listen_here();
-	if (pthread_create(&server, NULL, serve, NULL) || pthread_create(&reporter, NULL, progress, NULL))
+	if (pthread_create(&server, NULL, serve, (void *)serve_one) || pthread_create(&reporter, NULL, progress, NULL))
 		die("pthread_create");
 	start(work);
 	finished = true;

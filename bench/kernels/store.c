@@ -5,14 +5,9 @@
  *
  * The result is right if each counter has been raised as often as clients were told so, and values are whole.
  */
-#include "kernels.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include "loopback.h"
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { KEYS = 512, BUCKETS = 128, LOCKS = 16, VALUE = 48, REQUESTS = 600 };
 enum { GET = 'g', SET = 's', RAISE = 'r', QUIT = 'q' };
@@ -36,14 +31,6 @@ static struct {
 static uint32_t seed = 1; /* by all clients without a lock */
 static uint64_t raised[THREADS_MAX], got_hash[THREADS_MAX];
 static unsigned broken[THREADS_MAX], requests;
-static int listener;
-static struct sockaddr_in address = { .sin_family = AF_INET };
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static unsigned bucket_of(const char *key)
 {
@@ -115,24 +102,6 @@ static void *serve_one(void *argument)
 	return NULL;
 }
 
-static void *serve(void *unused)
-{
-	pthread_t servants[THREADS_MAX];
-
-	(void)unused;
-	for (unsigned i = 0; i < threads; i++) {
-		int fd = accept(listener, NULL, NULL), one = 1;
-		if (fd < 0)
-			die("accept");
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-		if (pthread_create(&servants[i], NULL, serve_one, (void *)(intptr_t)fd))
-			die("pthread_create");
-	}
-	for (unsigned i = 0; i < threads; i++)
-		pthread_join(servants[i], NULL);
-	return NULL;
-}
-
 /* ---- the clients */
 
 static uint32_t draw(void)
@@ -195,17 +164,6 @@ static void *work(void *argument)
 	return NULL;
 }
 
-static void listen_here(void)
-{
-	socklen_t length = sizeof address;
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) ||
-	    listen(listener, THREADS_MAX) || getsockname(listener, (struct sockaddr *)&address, &length))
-		die("listen");
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t server;
@@ -217,7 +175,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < LOCKS; i++)
 		pthread_mutex_init(&locks[i], NULL);
 	listen_here();
-	if (pthread_create(&server, NULL, serve, NULL))
+	if (pthread_create(&server, NULL, serve, (void *)serve_one))
 		die("pthread_create");
 	start(work);
 	pthread_join(server, NULL);

@@ -67,10 +67,13 @@ else
 LOADER_FLAGS += -fno-builtin
 endif
 
-# libheddle.so: an ordinary library that the loader puts before libc.
+# libheddle.so: an ordinary library that the loader puts before libc. It clears the registers of arguments when it returns:
+# a variadic function writes them to the program's stack, and what we leave in them differs at record and replay.
 PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(ARCH).S
 PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
 PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fasynchronous-unwind-tables
+CLEARS := -fzero-call-used-regs=all-gpr-arg # clang knows it from 15 on
+PRELOAD_FLAGS += $(shell $(CC) $(CLEARS) -E -x c /dev/null >/dev/null 2>&1 && echo $(CLEARS))
 
 # heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
 # into programs. The C++ is the least that registers a pass.

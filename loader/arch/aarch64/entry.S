@@ -219,6 +219,8 @@ resume_program:
  * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
  * stack of ours. An ordinary call, so only the registers that calls preserve
  * count; the arguments are kept for a call that is made again after a handler.
+ * x1-x7 are cleared: libheddle.so may call a function of the program next, which
+ * may write them to its stack.
  */
 	.globl sync_call, sync_self
 sync_call:
@@ -234,6 +236,9 @@ sync_call:
 	ldr x10, [x19, #T_SP]
 	mov sp, x10
 	ldr x19, [x19, #152]
+	.irp n, 1, 2, 3, 4, 5, 6, 7
+	mov x\n, #0
+	.endr
 	ret
 
 /*

@@ -242,6 +242,9 @@ sync_call:
 	mov T_RBP(%rbx), %rbp
 	mov T_R12(%rbx), %r12
 	mov T_RBX(%rbx), %rbx
+	.irp r, edi, esi, edx, ecx, r8d, r9d
+	xor %\r, %\r
+	.endr
 	ret
 
 /*

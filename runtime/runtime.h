@@ -254,10 +254,11 @@ struct call {
 	bool as_access;	   /* replay: what it wrote goes to the program as an access that others may see */
 	bool inputs_taken; /* real points to copies of what the program passes; `inputs` keeps it */
 	uint64_t inputs[6];
-	bool ticket_early;   /* it has its ticket, or at replay has said that it begins: call_ticket_early() */
-	bool leave_later;    /* replay: the caller waits for the tickets itself, with ticket_leave(now) */
-	uint64_t now;	     /* replay: tickets that had been taken when the call was over */
-	uint8_t kind, flags; /* for the next commit: becomes ENTRY_MORE after the first */
+	bool ticket_early; /* it has its ticket, or at replay has said that it begins: call_ticket_early() */
+	bool leave_later;  /* replay: the caller waits for the tickets itself, with ticket_leave(now) */
+	void (*before_bytes)(struct call *c); /* replay: makes the memory that the recorded bytes go to */
+	uint64_t now;			      /* replay: tickets that had been taken when the call was over */
+	uint8_t kind, flags;		      /* for the next commit: becomes ENTRY_MORE after the first */
 	uint64_t entry_ticket;
 };
 
@@ -293,6 +294,8 @@ void call_inputs(struct call *c); /* adds what the row says the kernel reads */
 /* Before call_begin(): takes the ticket. Replay: the call begins here, for those who wait for that. */
 void call_ticket_early(struct call *c);
 void call_end(struct call *c); /* result is set: commits */
+void call_done(
+	struct call *c); /* ... does not yet: room and call_block() for what else it brought, then entry_finish() */
 /* Replay: takes and checks the next entry, applies its outputs, sets result. */
 void call_replay(struct call *c);
 /* Record and replay: a call that is answered here, with the same answer in both. */
@@ -508,15 +511,18 @@ void file_limit_restore(struct file_limit before);
 
 /* ---- memory/shared_files.c: files mapped shared, and what writes to them do to that memory */
 
-#define SHARED_FILES 64
-struct shared_file {
-	uint64_t addr, len, offset, device, inode;
-};
 extern unsigned shared_file_count;
 void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset);
 void shared_file_unmapped(uint64_t addr, uint64_t len);
-/* The mapped ranges (addr, len) that this write changed. */
-unsigned shared_files_written(const struct call *c, struct shared_file found[SHARED_FILES]);
+bool shared_file_at(uint64_t addr);
+void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len);
+void shared_files_forked(void);
+/* Record: the call has changed these bytes, or brought them into sight. */
+void shared_file_log(struct call *c, uint64_t at, uint64_t len);
+/* Record: this write may have changed some that are mapped. */
+void shared_files_written(struct call *c);
+/* Replay: mremap() of what is a copy here, with other limits than the file had. */
+long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len);
 /* Replay: changes memory that the program itself may not be allowed to write. */
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n);
 

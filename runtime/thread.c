@@ -476,6 +476,7 @@ void thread_forked(struct thread *t)
 	space_forked();
 	heap_after_fork(t, true);
 	slots_lock = prepare_lock = 0;
+	shared_files_forked();
 	wait_forked();
 	shown_forked();
 	order_forked(t);

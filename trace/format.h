@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 8 /* raised with every change of anything in this file */
+#define TRACE_VERSION 9 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -108,16 +108,16 @@ struct block {
 
 enum block_kind {
 	BLOCK_NONE = 0,
-	BLOCK_OUT,     /* the kernel wrote these bytes at addr */
-	BLOCK_STRING,  /* the program passed this text (without the final 0) */
-	BLOCK_HASH,    /* the program passed len bytes; 8 bytes of data: their XXH64 */
-	BLOCK_CHILD,   /* addr: number of the image that a fork or an exec started; no data */
-	BLOCK_SHOWN,   /* addr: place of this write among all that reached the original
+	BLOCK_OUT,    /* the kernel wrote these bytes at addr */
+	BLOCK_STRING, /* the program passed this text (without the final 0) */
+	BLOCK_HASH,   /* the program passed len bytes; 8 bytes of data: their XXH64 */
+	BLOCK_CHILD,  /* addr: number of the image that a fork or an exec started; no data */
+	BLOCK_SHOWN,  /* addr: place of this write among all that reached the original
 			 stdout (arg 1) or stderr (arg 2); no data */
-	BLOCK_FILE,    /* a saved file was mapped: data is its key (its name in files/);
+	BLOCK_FILE,   /* a saved file was mapped: data is its key (its name in files/);
 			 addr: how many bytes of it are there */
-	BLOCK_START,   /* struct start_info */
-	BLOCK_PATCH,   /* the program's write changed a file it has mapped: these bytes at addr */
+	BLOCK_START,  /* struct start_info */
+	BLOCK_PATCH, /* a file that the program has mapped: its write changed these bytes at addr, or mremap() shows them */
 	BLOCK_CONTENT, /* a small file was mapped: these are its bytes */
 	BLOCK_ACTION,  /* the kernel's struct sigaction: handler, flags, restorer, mask; 8 bytes each */
 	BLOCK_KINDS

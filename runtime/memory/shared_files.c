@@ -4,15 +4,44 @@
  * At replay such a mapping is a private copy: what the program stores there it
  * stores again. But a write() to the same file also changes the mapping; so,
  * while any is mapped, each write looks whether its file is one of them, and the
- * bytes that changed are logged as memory. Writes by other processes are not
- * seen: doc/nondeterminism.md.
+ * bytes that changed are logged as memory. So is what mremap() brings into sight
+ * of a file that may have grown. Writes by other processes are not seen:
+ * doc/nondeterminism.md.
+ *
+ * The list is changed by calls on the address space, one after the other
+ * (space_enter()); writes look at it beside them, hence the lock. The memory
+ * itself they read through /proc/self/mem: another thread may just unmap it, or
+ * the program may not read it.
  */
+#include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
+#include "runtime/syscalls/capture.h"
+#include <linux/mman.h>
 #include <linux/fcntl.h>
 #include <linux/stat.h>
 
-static struct shared_file files[SHARED_FILES];
+#define SHARED_FILES 1024
+static struct shared_file {
+	uint64_t addr, len, offset, device, inode; /* at replay no device and inode: nobody asks */
+} files[SHARED_FILES];
 unsigned shared_file_count;
+static uint32_t lock;
+
+static void enter(void)
+{
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		SYS0(__NR_sched_yield);
+}
+
+static void leave(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+void shared_files_forked(void)
+{
+	lock = 0; /* another thread may have held it; it is gone */
+}
 
 static bool identify(int fd, struct shared_file *f)
 {
@@ -25,15 +54,22 @@ static bool identify(int fd, struct shared_file *f)
 	return true;
 }
 
-void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset)
+static void keep(const struct shared_file *f)
 {
-	struct shared_file f = { .addr = addr, .len = ALIGN_UP(len, page_size), .offset = offset };
-	if (!identify(fd, &f))
-		return;
 	if (shared_file_count == SHARED_FILES)
 		cannot("the program maps more than %d files shared at once, which cannot be recorded",
 		       (long)SHARED_FILES);
-	files[shared_file_count++] = f;
+	enter();
+	files[shared_file_count++] = *f;
+	leave();
+}
+
+void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset)
+{
+	struct shared_file f = { .addr = addr, .len = ALIGN_UP(len, page_size), .offset = offset };
+	if (!replaying && !identify(fd, &f))
+		return;
+	keep(&f);
 }
 
 static void remove(unsigned i)
@@ -45,6 +81,9 @@ static void remove(unsigned i)
 void shared_file_unmapped(uint64_t addr, uint64_t len)
 {
 	uint64_t end = addr + ALIGN_UP(len, page_size);
+	if (!shared_file_count)
+		return;
+	enter();
 	for (unsigned i = 0; i < shared_file_count; i++) {
 		struct shared_file *f = &files[i];
 		if (f->addr >= end || f->addr + f->len <= addr)
@@ -59,6 +98,44 @@ void shared_file_unmapped(uint64_t addr, uint64_t len)
 			remove(i--);
 		}
 	}
+	leave();
+}
+
+bool shared_file_at(uint64_t addr)
+{
+	for (unsigned i = 0; i < shared_file_count; i++)
+		if (addr >= files[i].addr && addr < files[i].addr + files[i].len)
+			return true;
+	return false;
+}
+
+void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len)
+{
+	struct shared_file moved = { 0 };
+	for (unsigned i = 0; i < shared_file_count; i++)
+		if (from >= files[i].addr && from < files[i].addr + files[i].len)
+			moved = files[i];
+	shared_file_unmapped(from, old_len);
+	shared_file_unmapped(to, new_len);
+	moved.offset += from - moved.addr;
+	moved.addr = to;
+	moved.len = ALIGN_UP(new_len, page_size);
+	keep(&moved);
+}
+
+/* Piece by piece, up to the first byte that is not there. */
+void shared_file_log(struct call *c, uint64_t at, uint64_t len)
+{
+	long fd = file_open("/proc/self/mem", O_RDONLY, 0);
+	for (uint64_t piece; fd >= 0 && len; at += piece, len -= piece) {
+		piece = MIN(len, page_size - at % page_size);
+		entry_room(c, piece);
+		uint8_t *to = c->at + sizeof(struct block);
+		if (file_read(fd, to, piece, at) != (long)piece)
+			break;
+		call_block(c, BLOCK_PATCH, 1, at, (uint32_t)piece, to);
+	}
+	file_close(fd);
 }
 
 static uint64_t written_at(const struct call *c)
@@ -71,23 +148,20 @@ static uint64_t written_at(const struct call *c)
 	return now < c->result ? 0 : (uint64_t)(now - c->result);
 }
 
-unsigned shared_files_written(const struct call *c, struct shared_file found[SHARED_FILES])
+void shared_files_written(struct call *c)
 {
 	struct shared_file target;
-	unsigned n = 0;
 	if (!identify((int)c->args[0], &target))
-		return 0;
+		return;
 	uint64_t from = written_at(c), to = from + (uint64_t)c->result;
+	enter();
 	for (unsigned i = 0; i < shared_file_count; i++) {
 		const struct shared_file *f = &files[i];
 		uint64_t low = MAX(from, f->offset), high = MIN(to, f->offset + f->len);
-		if (f->inode != target.inode || f->device != target.device || low >= high)
-			continue;
-		found[n] = *f;
-		found[n].addr = f->addr + (low - f->offset);
-		found[n++].len = high - low;
+		if (f->inode == target.inode && f->device == target.device && low < high)
+			shared_file_log(c, f->addr + (low - f->offset), high - low);
 	}
-	return n;
+	leave();
 }
 
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
@@ -99,4 +173,45 @@ void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
 	file_close(fd);
 	if (r != (long)n)
 		cannot("cannot change mapped memory at %x: error %d", addr, -r);
+}
+
+/* The bytes that are there, in memory of their own: a page that the program may not read, or that its file does not reach. */
+static void copy_pages(uint64_t to, uint64_t from, uint64_t len)
+{
+	long fd = file_open("/proc/self/mem", O_RDONLY, 0);
+	for (uint64_t i = 0; i < len; i += page_size)
+		file_read(fd, (void *)(to + i), page_size, from + i);
+	file_close(fd);
+}
+
+static int protection_at(uint64_t addr)
+{
+	const char *maps = maps_read();
+	int protection = PROT_NONE;
+	for (struct mapped m; maps && maps_next(&maps, &m);)
+		if (addr >= m.from && addr < m.to)
+			protection = (m.readable ? PROT_READ : 0) | (m.writable ? PROT_WRITE : 0) |
+				     (m.executable ? PROT_EXEC : 0);
+	maps_done();
+	return protection;
+}
+
+long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len)
+{
+	int protection = protection_at(from), flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	old_len = ALIGN_UP(old_len, page_size);
+	new_len = ALIGN_UP(new_len, page_size);
+	if (to == from && new_len <= old_len)
+		return SYS5(__NR_mremap, from, old_len, new_len, 0, 0);
+	if (to == from) {
+		long r = SYS6(__NR_mmap, from + old_len, new_len - old_len, protection, flags, -1, 0);
+		return is_error(r) ? r : (long)to;
+	}
+	long r = SYS6(__NR_mmap, to, new_len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (is_error(r))
+		return r;
+	copy_pages(to, from, MIN(old_len, new_len));
+	SYS2(__NR_munmap, from, old_len);
+	SYS3(__NR_mprotect, to, new_len, protection);
+	return r;
 }

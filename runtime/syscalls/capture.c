@@ -48,23 +48,6 @@ void touch_output(uint8_t *from, const uint8_t *to)
 		*p = *p;
 }
 
-/* A write to a file that is also mapped shared has changed that memory, behind the program's back. */
-static void note_patches(struct call *c)
-{
-	struct shared_file found[SHARED_FILES];
-	unsigned n = (c->row->flags & SYS_WRITES) && c->result > 0 ? shared_files_written(c, found) : 0;
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t at = found[i].addr, left = found[i].len;
-		while (left) {
-			uint32_t piece = (uint32_t)MIN(left, 65536);
-			entry_room(c, piece);
-			call_block(c, BLOCK_PATCH, 1, at, piece, (void *)at);
-			at += piece;
-			left -= piece;
-		}
-	}
-}
-
 static void record(struct call *c)
 {
 	struct output out[IO_MAX];
@@ -99,8 +82,8 @@ static void record(struct call *c)
 			out[i].from += 16;
 	if (place != NOT_SHOWN)
 		call_block(c, BLOCK_SHOWN, shown_class(c->t->process, c->args[0]), place, 0, 0);
-	if (unlikely(shared_file_count))
-		note_patches(c);
+	if (unlikely(shared_file_count) && (c->row->flags & SYS_WRITES) && c->result > 0)
+		shared_files_written(c);
 	long fault = 0;
 	for (int i = 0; i < n; i++)
 		fault |= give_output(c, &out[i]);
@@ -184,6 +167,8 @@ void call_replay(struct call *c)
 		if (!c->leave_later)
 			ticket_leave(c->t, now);
 	}
+	if (unlikely(c->before_bytes))
+		c->before_bytes(c);
 	apply(c, e);
 	bool more = e->flags & ENTRY_CONTINUED;
 	log_take(c->t);

@@ -103,6 +103,7 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
 	c.restart = false;
 	c.leave_later = c.ticket_early = false;
+	c.before_bytes = 0;
 	c.as_access = c.inputs_taken = false;
 	run(&c);
 	while (unlikely(c.restart)) {

@@ -88,9 +88,14 @@ unsigned add_tickets(struct call *c, uint8_t *end)
 	return ENTRY_TICKETS;
 }
 
-void call_end(struct call *c)
+void call_done(struct call *c)
 {
 	c->kind = ENTRY_SYSCALL;
 	c->flags = (uint8_t)(add_tickets(c, c->at) | sys_nargs(c->row));
+}
+
+void call_end(struct call *c)
+{
+	call_done(c);
 	commit_entry(c, 0);
 }

@@ -97,6 +97,37 @@ static void files(void)
 	unlink("mapped");
 }
 
+/* A mapped file grows, and its mapping follows it to another place; a write then changes that place, not the old one. */
+static void growing_file(void)
+{
+	int fd = open("growing", O_CREAT | O_RDWR, 0600);
+	char text[64];
+	snprintf(text, sizeof text, "%d", getpid()); /* that no second run has */
+	CHECK(fd >= 0 && ftruncate(fd, (off_t)page) == 0);
+	char *p = mmap(0, page, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(p != MAP_FAILED);
+	char *above = mmap(p + page, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(ftruncate(fd, 5 * (off_t)page) == 0 && pwrite(fd, text, 20, 3 * (off_t)page) == 20);
+	char *q = mremap(p, page, 6 * page, MREMAP_MAYMOVE);
+	CHECK(q != MAP_FAILED && q != p && !strcmp(q + 3 * page, text) && q[4 * page] == 0);
+	CHECK(pwrite(fd, text, 20, 100) == 20 && !strcmp(q + 100, text));
+	CHECK(pwrite(fd, text, 20, 2 * (off_t)page - 3) == 20 && !strcmp(q + 2 * page - 3, text));
+	say("growing file %p %016lx", (void *)q, (unsigned long)hash_bytes(q, 5 * page));
+	CHECK(mprotect(q, page, PROT_NONE) == 0 && pwrite(fd, "unread", 6, 200) == 6);
+	CHECK(mprotect(q, page, PROT_READ) == 0 && !memcmp(q + 200, "unread", 6));
+	CHECK(mremap(q, 6 * page, 2 * page, 0) == q && pwrite(fd, "cut", 3, 3 * (off_t)page) == 3);
+	char *second = mremap(q, 0, 2 * page, MREMAP_MAYMOVE); /* the same file once more */
+	CHECK(second != MAP_FAILED && pwrite(fd, "both", 4, 300) == 4);
+	CHECK(!memcmp(q + 300, "both", 4) && !memcmp(second + 300, "both", 4));
+	munmap(second, 2 * page);
+	munmap(q, 2 * page);
+	if (above != MAP_FAILED)
+		munmap(above, page);
+	CHECK(pwrite(fd, "gone", 4, 0) == 4);
+	close(fd);
+	unlink("growing");
+}
+
 static void memory_file(void)
 {
 	int fd = memfd_create("in memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -145,6 +176,7 @@ int main(void)
 	enter_temp();
 	anonymous();
 	files();
+	growing_file();
 	memory_file();
 	heap();
 	leave_temp();

@@ -49,8 +49,14 @@ static void code_mapped(const struct call *c, const char *key, long at)
 /* A fork gives the child memory that both write to. */
 static void note_sharing(const struct call *c)
 {
-	if ((c->args[3] & MAP_TYPE) != MAP_PRIVATE && (c->args[2] & PROT_WRITE))
+	const uint64_t *a = c->args;
+	shared_file_unmapped((uint64_t)c->result, a[1]);
+	if ((a[3] & MAP_TYPE) == MAP_PRIVATE)
+		return;
+	if (a[2] & PROT_WRITE)
 		shares_memory = true;
+	if (!(a[3] & MAP_ANONYMOUS))
+		shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
 }
 
 static long map_again(struct call *c, const struct entry *e)
@@ -113,10 +119,7 @@ static void record_mmap(struct call *c)
 		c->result = map_somewhere(a);
 	code_mapped(c, key, c->result);
 	if (!is_error(c->result)) {
-		shared_file_unmapped((uint64_t)c->result, a[1]);
 		note_sharing(c);
-		if (!(a[3] & MAP_ANONYMOUS) && (a[3] & MAP_TYPE) != MAP_PRIVATE)
-			shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
 	}
 	call_end(c);
 }
@@ -199,40 +202,63 @@ void special_brk(struct call *c)
 	call_end(c);
 }
 
+/* What the program asks for, never into our memory. */
+static long remap_somewhere(const uint64_t *a)
+{
+	if (is_ours(a[0], a[1]) || ((a[3] & MREMAP_FIXED) && is_ours(a[4], a[2])))
+		return -EINVAL;
+	if ((a[3] & MREMAP_FIXED) || !(a[3] & MREMAP_MAYMOVE))
+		return SYS5(__NR_mremap, a[0], a[1], a[2], a[3], a[4]);
+	long r = a[3] & MREMAP_DONTUNMAP ? -ENOMEM : SYS5(__NR_mremap, a[0], a[1], a[2], 0, 0);
+	if (r != -ENOMEM)
+		return r;
+	/* FIXED would replace what is there: a reservation finds a free place first */
+	const uint64_t reserve[6] = {
+		0, a[2], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0
+	};
+	long place = map_somewhere(reserve);
+	if (is_error(place))
+		return r;
+	r = SYS5(__NR_mremap, a[0], a[1], a[2], a[3] | MREMAP_FIXED, place);
+	if (is_error(r))
+		SYS2(__NR_munmap, place, a[2]);
+	return r;
+}
+
+static void remap_again(struct call *c)
+{
+	const uint64_t *a = c->args;
+	if (is_error(c->result))
+		return;
+	uint64_t to = (uint64_t)c->result, flags = (a[3] & MREMAP_DONTUNMAP) | MREMAP_MAYMOVE | MREMAP_FIXED;
+	if (shared_file_at(a[0]))
+		require(c, shared_file_remap(a[0], a[1], to, a[2]));
+	else
+		require(c, SYS5(__NR_mremap, a[0], a[1], a[2], to == a[0] ? 0 : flags, to));
+}
+
 void special_mremap(struct call *c)
 {
 	const uint64_t *a = c->args;
+	bool file = shared_file_at(a[0]);
 	if (replaying) {
+		c->before_bytes = remap_again;
 		call_replay(c);
-		if (is_error(c->result))
-			return;
-		bool stays = (uint64_t)c->result == a[0];
-		uint64_t flags = stays ? 0 : (a[3] & MREMAP_DONTUNMAP) | MREMAP_MAYMOVE | MREMAP_FIXED;
-		require(c, SYS5(__NR_mremap, a[0], a[1], a[2], flags, c->result));
-		known_sites_unmapped(a[0], a[1]);
-		return;
-	}
-	call_begin(c);
-	if (is_ours(a[0], a[1]) || ((a[3] & MREMAP_FIXED) && is_ours(a[4], a[2]))) {
-		c->result = -EINVAL;
-	} else if ((a[3] & MREMAP_FIXED) || !(a[3] & MREMAP_MAYMOVE)) {
-		c->result = SYS5(__NR_mremap, a[0], a[1], a[2], a[3], a[4]);
 	} else {
-		c->result = a[3] & MREMAP_DONTUNMAP ? -ENOMEM : SYS5(__NR_mremap, a[0], a[1], a[2], 0, 0);
-		/* FIXED would replace what is there: a reservation finds a free place first */
-		const uint64_t reserve[6] = {
-			0, a[2], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0
-		};
-		long place = c->result == -ENOMEM ? map_somewhere(reserve) : 0;
-		if (place && !is_error(place)) {
-			c->result = SYS5(__NR_mremap, a[0], a[1], a[2], a[3] | MREMAP_FIXED, place);
-			if (is_error(c->result))
-				SYS2(__NR_munmap, place, a[2]);
-		}
+		call_begin(c);
+		c->result = remap_somewhere(a);
+		call_done(c);
+		if (file && !is_error(c->result) && a[2] > a[1])
+			shared_file_log(c, (uint64_t)c->result + ALIGN_UP(a[1], page_size),
+					a[2] - MIN(a[2], ALIGN_UP(a[1], page_size)));
 	}
-	if (!is_error(c->result))
+	if (!is_error(c->result)) {
 		known_sites_unmapped(a[0], a[1]);
-	call_end(c);
+		if (file)
+			shared_file_moved(a[0], a[1], (uint64_t)c->result, a[2]);
+	}
+	if (!replaying)
+		entry_finish(c);
 }
 
 void special_shmat(struct call *c)

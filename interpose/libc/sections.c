@@ -100,31 +100,36 @@ static void before_close(struct libc_frame *frame)
 	libc_section_leave(GROUP_files, 0);
 }
 
-/*
- * An address in the caller's object that brings us back: see libc_stub_caller. 0: there is none, and the
- * function takes libheddle.so for its caller.
- */
+/* The first place in this code that brings us back: see libc_stub_caller. */
+static uint64_t gadget_in(uint64_t at, uint64_t end)
+{
+#ifdef __aarch64__
+	for (at = (at + 3) & ~3ul; at + 8 <= end; at += 4)
+		if (*(const uint32_t *)at == 0xa8c17bfd && *(const uint32_t *)(at + 4) == 0xd65f03c0)
+			return at;
+#else
+	for (; at + 2 <= end; at++)
+		if (*(const uint8_t *)at == 0x5d && *(const uint8_t *)(at + 1) == 0xc3)
+			return at;
+#endif
+	return 0;
+}
+
+/* An address in the caller's object that brings us back. 0: there is none, and the function takes libheddle.so for its caller. */
 static uint64_t find_gadget(uint64_t caller)
 {
 	struct dl_find_object found;
 	if (_dl_find_object((void *)caller, &found))
 		return 0;
 	const ElfW(Ehdr) *head = found.dlfo_map_start;
+	if (*(const uint32_t *)head->e_ident !=
+	    0x464c457f) /* no "\177ELF": parts with gaps between them: this is the part with the caller */
+		return gadget_in((uint64_t)found.dlfo_map_start, (uint64_t)found.dlfo_map_end);
 	const ElfW(Phdr) *part = (const void *)((const char *)head + head->e_phoff);
 	for (unsigned i = 0; i < head->e_phnum; i++, part++) {
 		uint64_t at = found.dlfo_link_map->l_addr + part->p_vaddr;
-		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) || caller < at || caller >= at + part->p_filesz)
-			continue;
-		uint64_t end = at + part->p_filesz - 8;
-#ifdef __aarch64__
-		for (at = (at + 3) & ~3ul; at <= end; at += 4)
-			if (*(const uint32_t *)at == 0xa8c17bfd && *(const uint32_t *)(at + 4) == 0xd65f03c0)
-				return at;
-#else
-		for (; at <= end; at++)
-			if (*(const uint8_t *)at == 0x5d && *(const uint8_t *)(at + 1) == 0xc3)
-				return at;
-#endif
+		if (part->p_type == PT_LOAD && part->p_flags & PF_X && caller >= at && caller < at + part->p_filesz)
+			return gadget_in(at, at + part->p_filesz);
 	}
 	return 0;
 }

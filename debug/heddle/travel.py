@@ -240,13 +240,20 @@ def go_to(place, on_stop=None, prepare=None):
     raise gdb.GdbError(f'The place ({place.text()}) was not found again. The replay is at another one.')
 
 
+def has_main():
+    if gdb.lookup_global_symbol('main') or gdb.lookup_static_symbol('main'):
+        return True
+    try:
+        return 'main' in quiet('info line main')
+    except gdb.error:                           # a stripped program: gdb knows no such function at all
+        return False
+
+
 def to_main():
     """Another run, up to main(), or to the program's first instruction if it has no such symbol."""
     start_run()
     entry = re.search(r'AT_ENTRY.*?(0x[0-9a-f]+)', quiet('info auxv'))
-    found = gdb.lookup_global_symbol('main') or gdb.lookup_static_symbol('main')
-    spec = 'main' if found or 'main' in quiet('info line main') else f'*{entry.group(1)}'
-    stop = gdb.Breakpoint(spec, internal=True, temporary=True)
+    stop = gdb.Breakpoint('main' if has_main() else f'*{entry.group(1)}', internal=True, temporary=True)
     stop.silent = True
     resume()
     if stop.is_valid():

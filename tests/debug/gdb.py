@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 
@@ -198,12 +199,22 @@ def case_program_is_gone(t):
 # ---- other ways in ----
 
 
+def case_stripped(t):
+    """A program without symbols, as Debian's are: the session begins at its first instruction."""
+    recorded = t.record(['date', '+%N'])
+    t.check(recorded.status == 0, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), ['info symbol $pc', 'break write', 'continue', 'bt', 'delete', 'continue'])
+    expect(t, text, r'^No symbol matches', r'^Breakpoint .*write', r'^#0 .*write', re.escape(recorded.out.decode().strip()), r'exited normally')
+
+
 def case_port(t):
     """gdbserver, and a gdb that knows nothing of heddle."""
     if not shutil.which('gdbserver'):
         t.skip('gdbserver is not there')
     source, trace, total = steps(t)
-    process = subprocess.Popen([t.heddle, 'replay', '--gdb-port=7341', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen([t.heddle, 'replay', f'--gdb-port={port}', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, env=t.env, cwd=t.dir, start_new_session=True)
     try:
         said = b''
@@ -211,7 +222,7 @@ def case_port(t):
             said += process.stdout.readline()
         script = re.search(rb'gdb -x (\S+)', said)
         t.check(script, f'it says {said!r}')
-        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', 'target remote localhost:7341', '-ex',
+        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', f'target remote localhost:{port}', '-ex',
                          f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
         expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
         process.wait(20)

@@ -110,6 +110,18 @@ static void put_call(uint32_t len, uint8_t kind, uint8_t flags)
 	put(e);
 }
 
+/* One that no level makes smaller. */
+static void put_random(uint32_t len)
+{
+	struct entry *e = (struct entry *)room;
+
+	*e = (struct entry){ .nr = 63, .kind = ENTRY_SYSCALL, .result = len, .size = (uint32_t)sizeof *e + 16 + len };
+	*first_block(e) = (struct block){ .addr = 0x1000, .len = len, .kind = BLOCK_OUT, .arg = 1 };
+	for (uint64_t *p = (uint64_t *)(first_block(e) + 1); p < (uint64_t *)((uint8_t *)e + e->size); p++)
+		*p = chance();
+	put(e);
+}
+
 /* ---- reading back --------------------------------------------------------------------------- */
 
 /* Reads all entries of a log into *data. 0, or -1 with the problem. */
@@ -176,6 +188,37 @@ static void round_trip(void)
 	trace_ring_close(ring);
 	drop_ring();
 	expect_written(0, 0);
+}
+
+/* Large entries that do not shrink: after the first chunk they are kept as they are, until one is tried again. */
+static void stored(void)
+{
+	struct trace_ring *ring;
+	unsigned tried = 0, kept = 0;
+
+	make_ring(9, 0);
+	put_start();
+	CHECK((ring = trace_ring_open(dir, 9, &problem)) != NULL);
+	for (int i = 0; i < 2 * BULK_UNTRIED; i++) {
+		put_random(i % 2 ? 5000 : 300000);
+		uint64_t before = ring->log_end, raw = header->head - header->tail;
+		*(ring->untried ? &kept : &tried) += 1;
+		bool plain = ring->untried;
+		CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+		if (plain)
+			CHECK(ring->log_end - before ==
+			      sizeof(struct chunk_header) + 9 + raw + 3 * (1 + (raw - 1) / 131072));
+	}
+	CHECK(tried == 2 && kept == 2 * BULK_UNTRIED - 2);
+	/* small entries shrink as ever */
+	for (int i = 0; i < 1000; i++)
+		put_call(40, ENTRY_SYSCALL, 3);
+	uint64_t before = ring->log_end, raw = header->head - header->tail;
+	CHECK(!trace_ring_pack(ring, packer, 1, &problem) && ring->log_end - before < raw / 2);
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem) && !trace_ring_remove(ring, &problem));
+	trace_ring_close(ring);
+	drop_ring();
+	expect_written(9, 0);
 }
 
 /* A writer that waits must be let go. */
@@ -478,6 +521,7 @@ int main(void)
 	damaged_ring();
 	duplicate_last();
 	reuse();
+	stored();
 	names();
 	mutations();
 	sealed_nonsense();

@@ -49,7 +49,7 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_COUNTER] = "counter",
 	[ENTRY_EDGE] = "edge",	       [ENTRY_SYNC] = "sync",	    [ENTRY_LAST] = "last",
 	[ENTRY_THREAD] = "thread",     [ENTRY_ORDER] = "order",	    [ENTRY_VERIFY] = "verify",
-	[ENTRY_FUTEX] = "futex",
+	[ENTRY_FUTEX] = "futex",       [ENTRY_PAGES] = "pages",
 };
 static const char *const block_names[BLOCK_KINDS] = {
 	[BLOCK_OUT] = "out",	     [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",	 [BLOCK_CHILD] = "child",
@@ -261,6 +261,13 @@ static void print_order(const struct entry *e)
 	}
 }
 
+static void print_pages(const struct entry *e)
+{
+	fputs("changed:", out);
+	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
+		fprintf(out, " %#" PRIx64, b->addr);
+}
+
 static void print_entry(const struct entry *e, uint64_t event)
 {
 	const struct block *written;
@@ -288,6 +295,7 @@ static void print_entry(const struct entry *e, uint64_t event)
 		fprintf(out, "values read up to access %" PRIu64 " have hash %016" PRIx64, trace_args(e)[0] / 2,
 			(uint64_t)e->result);
 		break;
+	case ENTRY_PAGES: print_pages(e); break;
 	case ENTRY_FUTEX:
 		fprintf(out, "after op %" PRIu64 ": futex wait = %" PRId64, trace_args(e)[0], e->result);
 		break;

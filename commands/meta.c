@@ -251,12 +251,13 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 	if (!getcwd(cwd, sizeof cwd))
 		strcpy(cwd, "(unreachable)");
 	meta->json = json_pack(
-		"{ss si so so so so so so s{sb sb sb sb ss si} ss so sb}", "heddle", "trace", "version", TRACE_VERSION,
-		"machine", machine(), "program", text_to_json(program, strlen(program)), "argv", text_list(argv), "env",
-		text_list(environ), "cwd", text_to_json(cwd, strlen(cwd)), "rlimits", limits(tree), "settings", "patch",
-		(int)control->patch, "atomics", (int)control->atomics, "checksum", (int)control->checksum, "verify",
-		(int)control->verify, "order", control->order, "order version",
-		(int)order_find(control->order)->version, "level", level, "started", time_now(), "finished", 0);
+		"{ss si so so so so so so s{sb sb sb sb sb ss si} ss so sb}", "heddle", "trace", "version",
+		TRACE_VERSION, "machine", machine(), "program", text_to_json(program, strlen(program)), "argv",
+		text_list(argv), "env", text_list(environ), "cwd", text_to_json(cwd, strlen(cwd)), "rlimits",
+		limits(tree), "settings", "patch", (int)control->patch, "atomics", (int)control->atomics, "checksum",
+		(int)control->checksum, "verify", (int)control->verify, "paranoid", (int)control->paranoid, "order",
+		control->order, "order version", (int)order_find(control->order)->version, "level", level, "started",
+		time_now(), "finished", 0);
 	if (!meta->json)
 		abort();
 	meta->status = STATUS_UNKNOWN;
@@ -481,6 +482,7 @@ static int read_members(struct meta *meta, const char *path, struct trace_proble
 	meta->atomics = json_is_true(json_object_get(settings, "atomics"));
 	meta->checksum = json_is_true(json_object_get(settings, "checksum"));
 	meta->verify = json_is_true(json_object_get(settings, "verify"));
+	meta->paranoid = json_is_true(json_object_get(settings, "paranoid"));
 	const char *order_name = json_string_value(json_object_get(settings, "order"));
 	snprintf(meta->order, sizeof meta->order, "%s", order_name ? order_name : "");
 	meta->order_version = (uint32_t)json_integer_value(json_object_get(settings, "order version"));

@@ -36,6 +36,8 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 			   "      --order=NAME  how the order of accesses to shared memory is recorded, in programs\n"
 			   "                    built by heddle-cc; `--order=help` lists the ways\n"
 			   "      --verify      record a hash of all values read there, and compare it at replay\n"
+			   "      --paranoid    record hashes of changed pages now and then, while a process has one\n"
+			   "                    thread: replay names a page that is not as it was\n"
 			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
 			   "  -q, --quiet       say nothing that is not an error\n"
 			   "\n"
@@ -43,7 +45,7 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
-	bool no_patch, no_atomics, checksum, verify, verbose, quiet;
+	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet;
 	long chaos; /* 0: no, -1: any seed, else the seed */
 	const char *output, *order;
 	struct tree tree;
@@ -142,6 +144,7 @@ static void prepare(struct record *r, char **argv)
 	c->atomics = !r->no_atomics;
 	c->checksum = r->checksum;
 	c->verify = r->verify;
+	c->paranoid = r->paranoid;
 	snprintf(c->order, sizeof c->order, "%s", r->order);
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_cache(c);
@@ -303,11 +306,17 @@ static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },
+		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
+		{ "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },
+		{ "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
+		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);

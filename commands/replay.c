@@ -243,6 +243,7 @@ static void start(struct replay *r)
 	c->atomics = r->meta.atomics;
 	c->checksum = r->meta.checksum;
 	c->verify = r->meta.verify;
+	c->paranoid = r->meta.paranoid;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->hooked = meta_is_hooked(&r->meta);
 	c->quiet = r->quiet || r->json || r->sarif;

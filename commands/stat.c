@@ -57,6 +57,7 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_ORDER] = "pieces of order",
 	[ENTRY_VERIFY] = "hashes of reads",
 	[ENTRY_FUTEX] = "answers of futexes",
+	[ENTRY_PAGES] = "looks at pages",
 };
 
 /* ---- counting ------------------------------------------------------------------------------ */

@@ -9,7 +9,9 @@ __thread struct front *self;
 
 struct front *self_find(void)
 {
-	return self = ENTRIES->self();
+	self = ENTRIES->self();
+	self->registers = &libc_shadow;
+	return self;
 }
 
 void *real_find(const char *name)

@@ -18,6 +18,7 @@ static const char *const kind_names[] = {
 	[ENTRY_ORDER] = "order of accesses",
 	[ENTRY_VERIFY] = "hash of the values read",
 	[ENTRY_FUTEX] = "answer of a futex",
+	[ENTRY_PAGES] = "hashes of pages",
 };
 
 static void add_call(struct text *out, unsigned nr, const uint64_t *args, unsigned nargs)

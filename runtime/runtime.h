@@ -528,6 +528,8 @@ void shared_file_patch(uint64_t addr, const void *data, uint32_t n);
 
 /* Hash of all writable memory of the program. */
 uint64_t checksum_memory(struct thread *t);
+/* memory/paranoid.c: before a system call, with --paranoid. */
+void paranoid_look(struct thread *t, unsigned nr);
 
 #define FD_CLOSE 9 /* in the list of descriptors that exec hands over: close it once the program is open */
 

@@ -58,7 +58,7 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 	if (!signal && e->flags & SIGNAL_FLAGS)
 		return "a signal's flags, but not a signal";
 	if (e->flags & ENTRY_CONTINUED && !signal && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_START &&
-	    e->kind != ENTRY_MORE)
+	    e->kind != ENTRY_MORE && e->kind != ENTRY_PAGES)
 		return "continued, but not a system call";
 	if ((e->kind == ENTRY_MORE) != state->continued)
 		return state->continued ? "the rest of the entry before is missing" : "it continues nothing";

@@ -78,6 +78,7 @@ enum entry_kind {
 	ENTRY_VERIFY, /* --verify: result is the hash of all values read at hooks; argument: twice the hooks done */
 	ENTRY_FUTEX, /* a futex wait of a thread with hooks, or on a word of atomic instructions, answered `result`; arguments:
 			ops done before, twice the hooked accesses. Replay passes over it if the thread does not wait there */
+	ENTRY_PAGES, /* --paranoid: BLOCK_HASH of pages that changed since the last of these, upwards; length 0: it is gone */
 	ENTRY_KINDS
 };
 
@@ -87,7 +88,7 @@ enum entry_kind {
 #define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
 #define SIGNAL_AT_HOOK	  0x80 /* ENTRY_SIGNAL, ENTRY_FAULT: at the hooked access that its fourth argument counts to */
-#define ENTRY_CONTINUED	  0x80 /* ENTRY_SYSCALL, ENTRY_START, ENTRY_MORE: an ENTRY_MORE follows and belongs to it */
+#define ENTRY_CONTINUED	  0x80 /* ENTRY_SYSCALL, START, PAGES, MORE: an ENTRY_MORE follows and belongs to it */
 
 /*
  * OFFSET SIZE MEANING
@@ -290,6 +291,7 @@ struct control {
 	uint32_t chaos;		  /* > 0: perturb scheduling; the seed */
 	uint32_t checksum;	  /* 1: hash writable memory at exit */
 	uint32_t verify;	  /* 1: hash every value that is read at a hook */
+	uint32_t paranoid;	  /* 1: hash changed pages now and then */
 	char order[32];		  /* the scheme; empty: accesses are not ordered */
 	uint32_t hooked;	  /* 1: the program was built by heddle-cc */
 	uint32_t quiet;		  /* replay: do not show output */

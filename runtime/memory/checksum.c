@@ -12,6 +12,7 @@
  */
 #include "loader/patch.h"
 #include "runtime/memory/maps.h"
+#include "runtime/memory/pages.h"
 #include "runtime/runtime.h"
 
 #define PAGE 4096
@@ -45,11 +46,20 @@ static bool is_stack(uint64_t page)
 	       page + 2 * PAGE <= thread_of(slot)->tls;
 }
 
-static uint64_t hash_range(const struct mapped *r, uint64_t own, uint64_t hash)
+/* Registers lie in stacks, at the places of libc's functions that libheddle.so calls, and, of threads, in the TLS above the stack. */
+static bool holds_registers(uint64_t page)
+{
+	uint64_t kept = (uint64_t)thread_of(0)->front->registers;
+	return is_stack(page) || (page >= MAP_STACKS_BASE && page < MAP_STACKS_END) ||
+	       (kept && page + PAGE > kept && page < kept + PAGE);
+}
+
+static void each_of(const struct mapped *r, uint64_t own, bool registers, void (*found)(void *, uint64_t, uint64_t),
+		    void *arg)
 {
 	bool stacks = !(order_watches && order_used && order_used->claims);
 	for (uint64_t p = r->from; p < r->to; p += PAGE) {
-		if (!stacks && is_stack(p))
+		if (!registers ? holds_registers(p) : !stacks && is_stack(p))
 			continue;
 		uint64_t sp = stack_pointer(p, own);
 		uint64_t from = p;
@@ -59,21 +69,31 @@ static uint64_t hash_range(const struct mapped *r, uint64_t own, uint64_t hash)
 			from = sp;
 		if (user_probe((void *)p, 1) || all_zero((void *)p))
 			continue; /* a page beyond the end of its file cannot be read */
-		hash = hash_bytes(&from, 8, hash);
-		hash = hash_bytes((void *)from, p + PAGE - from, hash);
+		found(arg, p, from);
 	}
-	return hash;
+}
+
+void pages_each(struct thread *t, bool registers, void (*found)(void *arg, uint64_t page, uint64_t from), void *arg)
+{
+	const char *maps = maps_read();
+	if (!maps)
+		cannot("--checksum and --paranoid need /proc, which is not mounted here");
+	for (struct mapped m; maps_next(&maps, &m);)
+		if (m.readable && m.writable && !is_ours(m.from, m.to - m.from) && !patch_is_stub(m.from))
+			each_of(&m, t->regs.sp, registers, found, arg);
+	maps_done();
+}
+
+static void add_page(void *arg, uint64_t page, uint64_t from)
+{
+	uint64_t *hash = arg;
+	*hash = hash_bytes(&from, 8, *hash);
+	*hash = hash_bytes((void *)from, page + PAGE - from, *hash);
 }
 
 uint64_t checksum_memory(struct thread *t)
 {
-	const char *maps = maps_read();
-	if (!maps)
-		cannot("--checksum needs /proc, which is not mounted here");
 	uint64_t hash = 0;
-	for (struct mapped m; maps_next(&maps, &m);)
-		if (m.readable && m.writable && !is_ours(m.from, m.to - m.from) && !patch_is_stub(m.from))
-			hash = hash_range(&m, t->regs.sp, hash);
-	maps_done();
+	pages_each(t, true, add_page, &hash);
 	return hash;
 }

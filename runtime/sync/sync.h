@@ -36,6 +36,7 @@ struct front {
 	void *heap;	 /* the allocator's state of this thread */
 	uint64_t free;	 /* replay: the log has nothing about ops below this one: no edge, no outcome, no signal */
 	uint32_t waited; /* replay: somebody sleeps until an op of this thread is done */
+	const void *registers; /* where libheddle.so keeps registers while functions of libc run: a page or less */
 };
 
 /* 0: no op yet (clocks begin at 1) */

@@ -122,6 +122,8 @@ void dispatch(struct thread *t)
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
 	if (replaying && nr != __NR_futex)
 		futex_pass(t);
+	if (unlikely(control->paranoid))
+		paranoid_look(t, nr);
 	signals_deliver(t, true);
 	if (unlikely(control->hooked) && !t->hooked && !one_thread && order_ops_used() && changes_space(nr))
 		order_hook_thread(t);

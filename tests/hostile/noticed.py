@@ -247,3 +247,70 @@ def case_shared_memory_is_named(t):
     t.check(b'share memory' in told, f'heddle stat does not say it: {told!r}')
     again = t.replay()
     t.check(again.status == DIVERGED and b'MAP_SHARED' in again.err, f'the divergence does not name it: {again}')
+
+
+def silent(t, options):
+    """A recording of parts/silent.c, and the addresses of the pages that it prints."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'silent.c'), name='hostile/silent')
+    outcome = t.record([program], options=options)
+    t.check(outcome.status == 0, f'recording: {outcome}')
+    t.replays(outcome)
+    return program, [int(word, 16) // 4096 * 4096 for word in outcome.out.split()]
+
+
+def another_page(t, page, since):
+    """The replay names the page; since: and the event up to which all was well."""
+    again = t.replay()
+    t.check(again.status == DIVERGED, f'expected exit {DIVERGED}, got {again}')
+    t.check(re.search(rf'the page at {page:#x} is another than it was'.encode(), again.err), f'the page {page:#x} is not named: {again}')
+    t.check(bool(re.search(rb'at event \d+ all pages were as recorded', again.err)) == since, f'since when? {again}')
+
+
+def edit_random(t):
+    log = tracefile.Log(next(path for path in tracefile.logs(t.path('trace')) if path.endswith('t0.log')))
+    random = [e for e in calls(log) if any(b[1] == tracefile.BLOCK_OUT and len(b[4]) == 64 for b in e.blocks())]
+    t.check(random, 'no getrandom in the trace')
+    change_block(random[-1], tracefile.BLOCK_OUT, 8)
+    log.write()
+    tracefile.change_meta(t.path('trace'))
+
+
+def edit_data(t, program):
+    """A byte of the saved program that nobody reads."""
+    with open(program, 'rb') as file:
+        whole = file.read()
+    for name in os.listdir(t.path('trace', 'files')):
+        path = t.path('trace', 'files', name)
+        with open(path, 'rb') as file:
+            if file.read() != whole:
+                continue
+        data = whole.replace(b'nobody reads this', b'somebody may read')
+        tracefile.rewrite(path, data)
+
+        def seal(meta, name=name, data=data):
+            next(f for f in meta['files'] if f['name'] == name)['hash'] = f'{tracefile.xxh64(data):016x}'
+        tracefile.change_meta(t.path('trace'), seal)
+        return
+    raise Failure('the program is not in the trace')
+
+
+def case_edited_silently(t):
+    """What a call gave and the program never looks at: without --paranoid nobody sees it."""
+    silent(t, [])
+    edit_random(t)
+    again = t.replay()
+    t.check(again.status == 0, f'without --paranoid: {again}')
+
+
+def case_edited_silently_paranoid(t):
+    """With it, the page is named, and since when."""
+    _, (secret, _) = silent(t, ['--paranoid'])
+    edit_random(t)
+    another_page(t, secret, True)
+
+
+def case_other_memory(t):
+    """A process that begins with other memory than it had: the first look finds it."""
+    program, (_, unread) = silent(t, ['--paranoid'])
+    edit_data(t, program)
+    another_page(t, unread, False)

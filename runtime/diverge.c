@@ -107,6 +107,11 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 				   "(atomics, raw futexes), is\n"
 				   "heddle: the likely cause; an unmodified program does not show their order: "
 				   "build it with heddle-cc\n");
+	if (__atomic_load_n(&control->inexact, __ATOMIC_RELAXED))
+		text_add(&message, "heddle: a signal before this came to code without events (NOT EXACT in the dump); "
+				   "its handler\n"
+				   "heddle: now ran at another place, which is the likely cause; built with heddle-cc, "
+				   "loops have events\n");
 	if (control->shares_memory)
 		text_add(&message,
 			 "heddle: processes of this recording share memory that they write to (mmap with MAP_SHARED): "

@@ -236,6 +236,8 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	/* One that came after a call, found before another: the call was of a futex, and is not made again. */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
+	if (e->flags & SIGNAL_INEXACT)
+		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	int sig = e->nr;
 	uint8_t info[128];
 	const struct block *b = entry_find(e, BLOCK_OUT, -1);
@@ -317,8 +319,8 @@ void on_timer(struct thread *t, void *uc)
 		if (fatal)
 			shown_end();
 		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info, &a);
-		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	}
+	__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	if (fatal)
 		die_by_signal(sig);
 	begin_handler_from(uc, t, sig, info, &a);

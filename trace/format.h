@@ -303,7 +303,7 @@ struct control {
 	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
 	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */
 	uint32_t root_status;	/* replay: wait status of the recorded root process, or ~0 if unknown */
-	uint32_t inexact;	/* record: signals delivered at no event */
+	uint32_t inexact;	/* signals delivered at no event */
 	uint32_t shares_memory; /* record: 1: processes share writable memory, whose order is not recorded */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
 	uint32_t processes;		/* record: images that have started */

@@ -134,10 +134,13 @@ struct thread {
 
 enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_PARKED, THREAD_ENDED };
 
+enum fd_kind { FD_UNKNOWN, FD_OTHER, FD_REGULAR };
+
 /* What belongs to the process and not to its memory: a vfork child has a copy (thread.process). */
 struct process {
 	struct kernel_action actions[SIGNALS + 1];
 	uint8_t shown[1024]; /* per descriptor: 0, 1 original stdout, 2 original stderr */
+	uint8_t kinds[1024]; /* per descriptor: enum fd_kind */
 	bool handles_faults; /* it has, or had, a handler for SIGSEGV or the like */
 };
 
@@ -512,6 +515,11 @@ void file_limit_restore(struct file_limit before);
 /* ---- memory/shared_files.c: files mapped shared, and what writes to them do to that memory */
 
 extern unsigned shared_file_count;
+/* Can a write to fd not change a mapped file, whatever other threads do before it is made? */
+static inline bool shared_file_never(const struct process *p, uint64_t fd)
+{
+	return (one_thread && !shared_file_count) || (fd < COUNT(p->kinds) && p->kinds[fd] == FD_OTHER);
+}
 void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset);
 void shared_file_unmapped(uint64_t addr, uint64_t len);
 bool shared_file_at(uint64_t addr);

@@ -17,8 +17,10 @@ unsigned shown_class(const struct process *p, uint64_t fd)
 
 void shown_set(struct process *p, uint64_t fd, unsigned class)
 {
-	if (fd < COUNT(p->shown))
-		p->shown[fd] = (uint8_t) class;
+	if (fd >= COUNT(p->shown))
+		return;
+	p->shown[fd] = (uint8_t) class;
+	p->kinds[fd] = FD_UNKNOWN; /* it leads to something else from now on: see shared_files.c */
 }
 
 void shown_list(const struct process *p, struct text *out)

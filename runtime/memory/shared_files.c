@@ -12,6 +12,12 @@
  * (space_enter()); writes look at it beside them, hence the lock. The memory
  * itself they read through /proc/self/mem: another thread may just unmap it, or
  * the program may not read it.
+ *
+ * Nearly every program has one mapped, libc's list of character sets. So a
+ * descriptor that is a pipe or a socket is remembered as such, until it is closed
+ * or another is put in its place (shown_set() is told of both): what it leads to
+ * cannot be mapped. Only their writes take the quick way, which looks before the
+ * call, unless there is one thread: another could map the file meanwhile.
  */
 #include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
@@ -43,15 +49,15 @@ void shared_files_forked(void)
 	lock = 0; /* another thread may have held it; it is gone */
 }
 
-static bool identify(int fd, struct shared_file *f)
+static enum fd_kind identify(int fd, struct shared_file *f)
 {
 	struct statx st;
 	memset(&st, 0, sizeof st);
-	if (SYS5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0 || (st.stx_mode & S_IFMT) != S_IFREG)
-		return false;
+	if (SYS5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
+		return FD_UNKNOWN;
 	f->device = st.stx_dev_major * 4096ul + st.stx_dev_minor;
 	f->inode = st.stx_ino;
-	return true;
+	return (st.stx_mode & S_IFMT) == S_IFREG ? FD_REGULAR : FD_OTHER;
 }
 
 static void keep(const struct shared_file *f)
@@ -67,7 +73,7 @@ static void keep(const struct shared_file *f)
 void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset)
 {
 	struct shared_file f = { .addr = addr, .len = ALIGN_UP(len, page_size), .offset = offset };
-	if (!replaying && !identify(fd, &f))
+	if (!replaying && identify(fd, &f) != FD_REGULAR)
 		return;
 	keep(&f);
 }
@@ -151,7 +157,13 @@ static uint64_t written_at(const struct call *c)
 void shared_files_written(struct call *c)
 {
 	struct shared_file target;
-	if (!identify((int)c->args[0], &target))
+	uint64_t fd = c->args[0];
+	uint8_t unknown = FD_UNKNOWN, *kinds = c->t->process->kinds;
+	uint8_t *kind = fd < COUNT(c->t->process->kinds) ? &kinds[fd] : &unknown;
+	if (*kind == FD_OTHER || (*kind == FD_REGULAR && !shared_file_count))
+		return;
+	*kind = (uint8_t)identify((int)fd, &target);
+	if (*kind != FD_REGULAR || !shared_file_count)
 		return;
 	uint64_t from = written_at(c), to = from + (uint64_t)c->result;
 	enter();

@@ -82,7 +82,7 @@ static void record(struct call *c)
 			out[i].from += 16;
 	if (place != NOT_SHOWN)
 		call_block(c, BLOCK_SHOWN, shown_class(c->t->process, c->args[0]), place, 0, 0);
-	if (unlikely(shared_file_count) && (c->row->flags & SYS_WRITES) && c->result > 0)
+	if ((c->row->flags & SYS_WRITES) && c->result > 0 && (shared_file_count || !one_thread))
 		shared_files_written(c);
 	long fault = 0;
 	for (int i = 0; i < n; i++)

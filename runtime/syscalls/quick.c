@@ -1,23 +1,26 @@
 /*
  * The quick way to record a call.
  *
- * Most calls have no inputs to log and at most one output of modest size (getppid, read, clock_gettime, fstat). For them
- * this file does what record() does in general, and no more: on the way to the kernel a table look-up, room in the ring,
- * the arguments, a ticket; on the way back the copy to the program, the entry's header, and the commit.
+ * Most calls have at most one output of modest size (getppid, read, clock_gettime, fstat, epoll_wait), or one input (write).
+ * For them this file does what record() does in general, and no more: on the way to the kernel a table look-up, room in the
+ * ring, the arguments, a ticket, the input's hash; on the way back the copy to the program, the entry's header, and the
+ * commit. What is shown at replay, may change a mapped file, or brings a signal mask goes the general way.
  */
 #include "runtime/runtime.h"
 
-#define MOST_OUTPUT (128u << 10)
+#define MOST_OUTPUT (192u << 10)
 #define PLACED	    1024 /* room for an output, from which on tickets have their place before it */
 
 enum { NOT_ASKED, NOT_QUICK, QUICK };
-enum { WAITS = 1, ORDERED = 2 };
+enum { WAITS = 1, ORDERED = 2, INPUT = 4, WRITES = 8 };
 
 /* What the quick way needs of a row, close together. */
 struct quick {
 	uint8_t state, flags, nargs;
-	uint8_t arg;	  /* of the output; NO_ARG: none */
-	uint8_t size_arg; /* unit * this argument is the room, unit * result is written; NO_ARG: unit, always */
+	uint8_t arg;	  /* of the output or input; NO_ARG: none */
+	uint8_t size_arg; /* output: unit * this argument is the room, unit * result is written; input: unit * this argument;
+			     NO_ARG: unit, always */
+	uint8_t null_arg; /* must be 0: a signal mask, or a second input or output; NO_ARG: there is none */
 	uint32_t unit;
 	uint32_t unused; /* a power of two in all */
 };
@@ -30,14 +33,19 @@ static bool decide(struct quick *q, unsigned nr)
 	const struct sys_row *row = sys_find(nr);
 	const struct sys_io *io = row ? row->io : 0;
 	q->state = NOT_QUICK;
-	if (!row || row->how != SYS_FROM_LOG || row->shape || (row->flags & ~(SYS_WAITS | SYS_NO_ORDER | SYS_NEW_FD)))
+	if (!row || row->how != SYS_FROM_LOG || row->shape ||
+	    (row->flags & ~(SYS_WAITS | SYS_NO_ORDER | SYS_NEW_FD | SYS_MASK | SYS_WRITES)))
 		return false;
-	if (io->rule && ((io->rule != OUT_FIXED && io->rule != OUT_RESULT) || io[1].rule))
+	if (io->rule && io->rule != OUT_FIXED && io->rule != OUT_RESULT && io->rule != IN_BYTES)
+		return false;
+	if (io[1].rule && (io[2].rule || row->flags & SYS_MASK))
 		return false;
 	q->nargs = row->nargs;
-	q->flags = (row->flags & SYS_WAITS ? WAITS : 0) | (row->flags & SYS_NO_ORDER ? 0 : ORDERED);
+	q->flags = (row->flags & SYS_WAITS ? WAITS : 0) | (row->flags & SYS_NO_ORDER ? 0 : ORDERED) |
+		   (row->flags & SYS_WRITES ? WRITES : 0) | (io->rule == IN_BYTES ? INPUT : 0);
 	q->arg = io->rule ? io->arg : NO_ARG;
-	q->size_arg = io->rule == OUT_RESULT ? io->size_arg : NO_ARG;
+	q->size_arg = io->rule == OUT_FIXED ? NO_ARG : io->size_arg;
+	q->null_arg = row->flags & SYS_MASK ? row->mask_arg : io[1].rule ? io[1].arg : NO_ARG;
 	q->unit = io->unit;
 	q->state = QUICK; /* last: another thread may be looking */
 	return true;
@@ -138,10 +146,15 @@ static inline bool ends_beyond(uint64_t user, uint64_t room)
 	return room && (user ^ last) >> 12 && user_probe((void *)last, 1);
 }
 
+static inline uint64_t size_of(const struct thread *t, const struct quick *q)
+{
+	return q->size_arg == NO_ARG ? q->unit : q->unit * REGS_ARG(&t->regs, q->size_arg);
+}
+
 /* The kernel writes behind the room for the block's header, where the bytes belong anyway. */
 static inline long with_output(struct thread *t, const struct quick *q, unsigned nr, uint64_t user)
 {
-	uint64_t room = q->size_arg == NO_ARG ? q->unit : q->unit * REGS_ARG(&t->regs, q->size_arg);
+	uint64_t room = size_of(t, q);
 	if (unlikely(room > MOST_OUTPUT || ends_beyond(user, room)))
 		return RECORD_SLOWLY;
 	struct going g = begin(t, q, room);
@@ -163,12 +176,36 @@ static inline long with_output(struct thread *t, const struct quick *q, unsigned
 	return result;
 }
 
+/* Of the input the entry holds a hash. What cannot be read goes the general way, to the kernel's EFAULT. */
+static inline long with_input(struct thread *t, const struct quick *q, unsigned nr, uint64_t user)
+{
+	uint64_t n = size_of(t, q);
+	uint64_t fd = REGS_ARG(&t->regs, 0);
+	if (unlikely(t->front->chaos || n > UINT32_MAX || user_probe((void *)user, n) ||
+		     ((q->flags & WRITES) && (shown_class(t->process, fd) || !shared_file_never(t->process, fd)))))
+		return RECORD_SLOWLY;
+	struct going g = begin(t, q, sizeof(uint64_t));
+	uint64_t hash = hash_bytes((void *)user, n, 0); /* after the ticket, as record() takes it */
+	long result = enter(t, q, &g, nr);
+	if (unlikely(result == GATE_HELD))
+		return result;
+	struct block *b = (struct block *)g.blocks;
+	*b = (struct block){ .addr = user, .len = (uint32_t)n, .kind = BLOCK_HASH, .arg = q->arg };
+	memcpy(b + 1, &hash, sizeof hash);
+	finish(t, q, &g, nr, result, (uint8_t *)(b + 1) + sizeof hash);
+	return result;
+}
+
 long record_quick(struct thread *t, unsigned nr)
 {
 	struct quick *q = &known[nr % COUNT(known)];
 	if (unlikely(q->state != QUICK || nr >= COUNT(known)) &&
 	    (nr >= COUNT(known) || q->state == NOT_QUICK || !decide(q, nr)))
 		return RECORD_SLOWLY;
+	if (unlikely(q->null_arg != NO_ARG && (REGS_ARG(&t->regs, q->null_arg) || t->front->chaos)))
+		return RECORD_SLOWLY;
 	uint64_t user = q->arg == NO_ARG ? 0 : REGS_ARG(&t->regs, q->arg);
-	return user ? with_output(t, q, nr, user) : without_output(t, q, nr);
+	if (!user)
+		return without_output(t, q, nr);
+	return q->flags & INPUT ? with_input(t, q, nr, user) : with_output(t, q, nr, user);
 }

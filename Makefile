@@ -78,7 +78,7 @@ PRELOAD_FLAGS += $(shell $(CC) $(CLEARS) -E -x c /dev/null >/dev/null 2>&1 && ec
 # heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
 # into programs. The C++ is the least that registers a pass.
 LLVM         := 19
-PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c compiler/replaced.c,$(wildcard compiler/*.c compiler/races/*.c)) compiler/plugin.cpp
+PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c $(wildcard compiler/replaced*.c),$(wildcard compiler/*.c compiler/races/*.c)) compiler/plugin.cpp
 PASS_INCLUDE  = -isystem $(shell llvm-config-$(LLVM) --includedir)
 PASS_MADE    := $(addprefix $(BUILD)/made/compiler/libc_,table.h names.h)
 PASS_FLAGS    = $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden $(PASS_INCLUDE)
@@ -88,6 +88,7 @@ FAST_FLAGS   := -std=gnu17 -O2 -I. -MMD -MP -Wall -Wextra -Werror -fPIC -fno-str
 		-emit-llvm
 
 PASS_OBJ   := $(PASS_SRC:%=$(BUILD)/obj/pass/%.o)
+REPLACED_OBJ := $(patsubst %,$(BUILD)/obj/pass/%.bc,$(wildcard compiler/replaced*.c))
 TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
 LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/stubs.S.o
@@ -143,10 +144,18 @@ $(PASS): $(PASS_OBJ)
 	$(call says,LINK  $@)
 	$(Q)g++ -shared -o $@ $^ -lz3
 
-$(FAST): $(BUILD)/lib/heddle/%.bc: compiler/%.c Makefile | setup-build
-	@mkdir -p $(@D) $(BUILD)/obj/pass/compiler
-	$(call says,CLANG $@)
-	$(Q)clang-$(LLVM) --target=$(ARCH)-linux-gnu $(FAST_FLAGS) $(if $(filter replaced,$*),-fexceptions) -MF $(BUILD)/obj/pass/compiler/$*.d -c -o $@ $<
+$(BUILD)/lib/heddle/fast.bc: $(BUILD)/obj/pass/compiler/fast.c.bc
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(BUILD)/lib/heddle/replaced.bc: $(REPLACED_OBJ)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)llvm-link-$(LLVM) -o $@ $^
+$(REPLACED_OBJ): FAST_FLAGS += -fexceptions
+$(BUILD)/obj/pass/compiler/%.c.bc: compiler/%.c Makefile | setup-build
+	@mkdir -p $(@D)
+	$(call says,CLANG $<)
+	$(Q)clang-$(LLVM) --target=$(ARCH)-linux-gnu $(FAST_FLAGS) -MF $(@:.bc=.d) -MT $@ -c -o $@ $<
 
 $(STRESS): $(STRESS_OBJ)
 	@mkdir -p $(@D)
@@ -270,4 +279,4 @@ format: setup-dev
 clean:
 	rm -rf $(BUILD)
 
--include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(wildcard $(BUILD)/obj/pass/compiler/fast.d $(BUILD)/obj/pass/compiler/replaced.d)
+-include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(REPLACED_OBJ:.bc=.d) $(BUILD)/obj/pass/compiler/fast.c.d

@@ -5,7 +5,7 @@
  *	n = snprintf(NULL, 0, format, values ...)
  *	text = room for n characters, on the stack if they are few: programs print in handlers of signals
  *	m = snprintf(text, n + 1, format, values ...)
- *	result = what is left to do with the text: replaced.c
+ *	result = what is left to do with the text: replaced_formats.c
  *
  * If another thread changes a string meanwhile, the text is cut at the first length: libc would have written beyond. Where
  * the format has no string in it, a call that writes nothing to the program's memory stays as it is.

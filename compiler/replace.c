@@ -1,5 +1,5 @@
 /*
- * Functions of libc that call the program back, allocate or lock are replaced by ours, which get hooks: replaced.c. It is
+ * Functions of libc that call the program back, allocate or lock are replaced by ours, which get hooks: replaced.h. They are
  * linked into the module before anything is looked at, and only if the module calls one of them.
  */
 #include <stdio.h>
@@ -7,8 +7,13 @@
 #include <string.h>
 #include "compiler/internal.h"
 
-static const char *const names[] = { "qsort",	"qsort_r", "bsearch", "lfind",	"lsearch", "strdup",
-				     "strndup", "puts",	   "fputs",   "fwrite", "fread" };
+static const char *const names[] = {
+	"qsort",	  "qsort_r",	    "bsearch",	       "lfind",		  "lsearch",	    "strdup",
+	"strndup",	  "puts",	    "fputs",	       "fwrite",	  "fread",	    "__fread_chk",
+	"fgets",	  "__fgets_chk",    "getdelim",	       "__getdelim",	  "getline",	    "vprintf",
+	"vfprintf",	  "vsprintf",	    "vsnprintf",       "vasprintf",	  "vdprintf",	    "__vprintf_chk",
+	"__vfprintf_chk", "__vsprintf_chk", "__vsnprintf_chk", "__vasprintf_chk", "__vdprintf_chk",
+};
 #define PREFIX "__replaced_"
 #define THEIRS "__theirs_" /* what ours call */
 

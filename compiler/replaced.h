@@ -1,0 +1,34 @@
+/*
+ * Functions of libc that call the program back, allocate or lock, as code of the program: clang makes bitcode of the files
+ * replaced*.c (replaced.bc), the pass links it into a program that calls one of them (replace.c), and then it has hooks like everything
+ * else. In libc itself, what they access would be in no order with other threads: nobody may hold memory while they run.
+ *
+ * __replaced_NAME takes the place of NAME; __theirs_NAME is libc's own.
+ */
+#ifndef REPLACED_H
+#define REPLACED_H
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE __attribute__((noinline)) /* its frame is its own, not its caller's */
+#define SMALL 1024			/* bytes on the stack: programs print in handlers of signals */
+
+/* Room for n bytes; NULL: there is none. */
+static inline char *room_for(size_t n, char small[SMALL])
+{
+	return n <= SMALL ? small : malloc(n);
+}
+
+static inline void done_with(char *room, const char *small)
+{
+	if (room != small)
+		free(room);
+}
+
+_Noreturn void __chk_fail(void);
+size_t __theirs_fwrite(const void *from, size_t size, size_t count, FILE *file);
+#endif

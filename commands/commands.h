@@ -24,7 +24,8 @@ struct command {
 	const char *help;		   /* all of it for `heddle help VERB` */
 };
 extern const struct command command_record, command_replay, command_dump, command_stat, command_ls, command_rm,
-	command_doctor, command_order, command_hunt, command_races, command_report, command_pack, command_help;
+	command_doctor, command_order, command_hunt, command_races, command_report, command_pack, command_explain,
+	command_help;
 
 /* ---- main.c ---- */
 /* The verb with this name, or NULL. */
@@ -132,6 +133,17 @@ void tree_stop(struct control *control, enum stop_kind kind, const char *format,
 void tree_print_stop(const struct control *control);
 /* Ends heddle as the program ended: with its status, or by its signal. */
 void exit_like(const struct tree *tree, int wait_status) __attribute__((noreturn));
+
+/* ---- again.c: for verbs that run a program again and again ---- */
+/* In the child of `parent`: a group of its own (Ctrl-C is for us, and we end it), no input, output to that file. */
+void again_become(pid_t parent, const sigset_t *before, const char *output);
+bool again_printed(const char *path, const char *text);
+/* From now on sigtimedwait() takes what would end us, and SIGCHLD. */
+void again_take_signals(sigset_t *wanted, sigset_t *before);
+/* Ends all children, with all that they started: nobody writes anything then. */
+void again_end_all(void);
+/* As a signal that came wants it. */
+int again_die_of(int sig, const sigset_t *before);
 
 /* ---- late.c: the thread that unpacks long streams while they are replayed ---- */
 struct feeder;

@@ -13,8 +13,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -219,15 +217,7 @@ static char **with_program(const struct words *w)
 	return all;
 }
 
-static void redirect(int fd, const char *path, int flags)
-{
-	int file = open(path, flags | O_CLOEXEC, 0600);
-
-	if (file < 0 || dup2(file, fd) < 0)
-		_exit(EXIT_CANNOT);
-}
-
-/* In the child. A group of its own: Ctrl-C is for us, and we end it. */
+/* In the child. */
 static void become_record(unsigned long run, pid_t hunter)
 {
 	char trace[PATH_ROOM], output[PATH_ROOM];
@@ -241,14 +231,7 @@ static void become_record(unsigned long run, pid_t hunter)
 	if (!h.no_chaos)
 		add_word(&w, "--chaos=%u", seed_of(run));
 	char **argv = with_program(&w);
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != hunter)
-		_exit(EXIT_CANNOT);
-	sigprocmask(SIG_SETMASK, &h.before, NULL);
-	redirect(0, "/dev/null", O_RDONLY);
-	redirect(1, output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
-	dup2(1, 2);
+	again_become(hunter, &h.before, output);
 	execv("/proc/self/exe", argv);
 	_exit(EXIT_CANNOT);
 }
@@ -271,21 +254,9 @@ static void start_run(struct job *job)
 static bool printed(unsigned long run, const char *text)
 {
 	char path[PATH_ROOM];
-	struct stat st;
-	bool found = false;
 
 	output_path(run, path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size) {
-		char *all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (all != MAP_FAILED) {
-			found = memmem(all, (size_t)st.st_size, text, strlen(text));
-			munmap(all, (size_t)st.st_size);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return found;
+	return again_printed(path, text);
 }
 
 /* The last lines that a run printed. */
@@ -345,14 +316,6 @@ static const char *failure(const struct job *job)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-/* Ends the other runs, with all that they started: nobody writes to the nest then. */
-static void end_all(void)
-{
-	do
-		tree_kill();
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
-}
-
 static void keep(const struct job *job, char path[PATH_ROOM])
 {
 	char from[PATH_ROOM];
@@ -393,30 +356,22 @@ static int found(const struct job *job, const char *why)
 {
 	char path[PATH_ROOM];
 
-	end_all();
+	again_end_all();
 	keep(job, path);
 	tell_found(job, why, path);
 	remove_nest();
 	return 0;
 }
 
-static int die_interrupted(void)
-{
-	signal(h.interrupted, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &h.before, NULL);
-	raise(h.interrupted);
-	return 128 + h.interrupted;
-}
-
 static int not_found(void)
 {
-	end_all();
+	again_end_all();
 	remove_nest();
 	if (!h.quiet)
 		note("%s: none of %lu runs failed (%s, %.1f per second)%s", h.interrupted ? "interrupted" : "given up",
 		     h.ended, elapsed_text(), (double)h.ended / (now() - h.begun),
 		     h.interrupted ? "" : "; more --runs or --minutes, or other arguments, may show it");
-	return h.interrupted ? die_interrupted() : NOTHING_FOUND;
+	return h.interrupted ? again_die_of(h.interrupted, &h.before) : NOTHING_FOUND;
 }
 
 /* ---- the hunt ----------------------------------------------------------------------------------- */
@@ -469,21 +424,6 @@ static void wait_a_little(void)
 
 	if (sig > 0 && sig != SIGCHLD)
 		h.interrupted = sig;
-}
-
-static void take_signals(void)
-{
-	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
-	struct sigaction act;
-
-	sigemptyset(&h.wanted);
-	sigaddset(&h.wanted, SIGCHLD);
-	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-		if (!sigaction(ending[i], NULL, &act) && act.sa_handler != SIG_IGN)
-			sigaddset(&h.wanted, ending[i]);
-	sigprocmask(SIG_BLOCK, &h.wanted, &h.before);
-	signal(SIGCHLD, SIG_DFL);
-	prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that end_all() finds those whose heddle it has killed */
 }
 
 static int hunt(void)
@@ -557,7 +497,7 @@ static int parallel_status(int status)
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	if (h.interrupted)
-		return die_interrupted();
+		return again_die_of(h.interrupted, &h.before);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CANNOT)
 		return EXIT_CANNOT;
 	if (!over() && (!WIFEXITED(status) || WEXITSTATUS(status) > 101))
@@ -633,7 +573,7 @@ static int run_hunt(int argc, char **argv)
 	h.argv = argv;
 	find_program(argv[0], h.program);
 	h.begun = now();
-	take_signals();
+	again_take_signals(&h.wanted, &h.before);
 	if (h.via)
 		return hunt_by_parallel();
 	h.job = calloc((size_t)h.jobs, sizeof *h.job);

@@ -47,7 +47,7 @@ struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
 	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet;
 	long chaos; /* 0: no, -1: any seed, else the seed */
-	const char *output, *order;
+	const char *output, *order, *turns;
 	struct tree tree;
 	struct packer *packer;
 	struct meta meta;
@@ -128,6 +128,22 @@ static void prepare_cache(struct control *c)
 		*c->cache = 0;
 }
 
+/* For `heddle explain`: its file, on the same disk, is in the trace while the program runs. */
+static void turns_path(const struct record *r, char path[PATH_ROOM + 16])
+{
+	snprintf(path, PATH_ROOM + 16, "%s/turns", r->dir);
+}
+
+static void prepare_turns(struct record *r)
+{
+	char path[PATH_ROOM + 16];
+
+	turns_path(r, path);
+	if (r->turns && link(r->turns, path))
+		die("%s: %s", path, strerror(errno));
+	r->tree.control->turns = r->turns != NULL;
+}
+
 static void prepare(struct record *r, char **argv)
 {
 	char files[PATH_ROOM + 16];
@@ -147,6 +163,7 @@ static void prepare(struct record *r, char **argv)
 	c->paranoid = r->paranoid;
 	snprintf(c->order, sizeof c->order, "%s", r->order);
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
+	prepare_turns(r);
 	prepare_cache(c);
 	meta_begin(&r->meta, r->dir, r->program, argv, &r->tree);
 	c->hooked = meta_is_hooked(&r->meta);
@@ -244,7 +261,11 @@ static bool finish(struct record *r)
 {
 	struct trace_problem problem;
 	struct control *c = r->tree.control;
+	char turns[PATH_ROOM + 16];
 
+	turns_path(r, turns);
+	if (r->turns)
+		unlink(turns);
 	free_reserve(&r->tree);
 	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)
@@ -306,17 +327,12 @@ static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },
-		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
-		{ "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },
-		{ "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
-		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
-		OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 { "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		{ "turns", 0, OPTION_TEXT, &r.turns },		 OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);

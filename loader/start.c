@@ -298,6 +298,7 @@ static void start_recording(struct launch *l)
 	l->interpreter_fd = open_interpreter(l);
 	l->info.argc = l->strings.argc;
 	l->info.envc = l->strings.envc;
+	turns_start();
 	order_start();
 	log_open(thread_of(0), image_number);
 	log_start(l);

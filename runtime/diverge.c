@@ -87,6 +87,29 @@ struct place *place_leave(const struct thread *t)
 	return p;
 }
 
+/* Along the frame pointers, which gcc and clang keep on aarch64; elsewhere it ends where they do. */
+void regs_frames(const struct thread *t, uint64_t *frames, unsigned room)
+{
+	unsigned n = 0;
+	uint64_t at[2], frame;
+	frames[n++] = t->regs.pc;
+#ifdef __aarch64__
+	frames[n++] = t->regs.x[30];
+	frame = t->regs.x[29];
+#else
+	if (!user_copy(at, (const void *)t->regs.sp, 8))
+		frames[n++] = at[0];
+	frame = t->regs.rbp;
+#endif
+	for (uint64_t below = t->regs.sp; n < room && frame >= below && frame % 8 == 0; frame = at[0]) {
+		if (user_copy(at, (const void *)frame, 16) || !at[1])
+			break;
+		if (at[1] != frames[n - 1])
+			frames[n++] = at[1];
+		below = frame + 16;
+	}
+}
+
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)
 {
 	stop_begin(STOP_DIVERGED);

@@ -335,6 +335,8 @@ bool place_first(void);
 /* Where the thread is: the next of the places. */
 void place_fill(struct place *p, const struct thread *t);
 struct place *place_leave(const struct thread *t);
+/* The pc and return addresses, as far as frame pointers tell. */
+void regs_frames(const struct thread *t, uint64_t *frames, unsigned room);
 
 /* special/process.c: where the function returns to that the program has just called. */
 uint64_t regs_caller(const struct regs *r);
@@ -354,6 +356,21 @@ void debug_look(const struct thread *t, bool at_access);
 uint64_t debug_access_limit(const struct thread *t);
 /* The recording is over, and everything still as it was. */
 void debug_end(void);
+
+/* ---- turns.c: recording as `heddle explain` directs it, one thread at a time -------- */
+extern bool turns_wanted; /* by this process; only then the others are called */
+void turns_start(void);
+/* Before a hooked access (the number of its hook), an op, a system call: other threads may run instead. */
+void turns_access(struct thread *t, unsigned number);
+void turns_op(struct thread *t);
+void turns_call_begins(struct thread *t, unsigned nr);
+void turns_call_ended(struct thread *t);
+/* Around a wait in the kernel. The second may wait, of course. */
+void turns_leave(struct thread *t);
+void turns_enter(struct thread *t);
+/* It can run as soon as somebody lets it; it ends, and touches nothing of the slot any more. */
+void turns_created(struct thread *child);
+void turns_ended(struct thread *t);
 
 /* ---- checkpoint.c: a copy of the process, with all its threads -------------------- */
 #define CHECKPOINT_SIGNAL 30   /* SIGPWR: stops a thread */

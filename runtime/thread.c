@@ -208,6 +208,8 @@ _Noreturn void thread_child(struct thread *t)
 		log_commit(t, size);
 	}
 	signals_thread_start(t);
+	if (unlikely(turns_wanted))
+		turns_enter(t);
 	if (order_syncs())
 		order_created(t);
 	resume_program(t);
@@ -229,6 +231,8 @@ static void record_clone(struct call *c)
 	struct thread *t = new_thread(c, slot);
 	t->claimed = on_our_stack; /* libc keeps what it knows of the thread there */
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
+	if (unlikely(turns_wanted))
+		turns_created(t);
 	signals_before_fork();
 	c->result = gate_thread(c->args, t->stack, t);
 	signals_after_fork(c->t, false);
@@ -236,6 +240,8 @@ static void record_clone(struct call *c)
 		__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
 		t->state = THREAD_NONE;
 		one_thread = first;
+		if (unlikely(turns_wanted))
+			turns_ended(t);
 	} else {
 		call_block(c, BLOCK_CHILD, 1, slot, 0, 0);
 		if (c->args[0] & CLONE_PARENT_SETTID)
@@ -430,6 +436,8 @@ void thread_exit(struct call *c)
 	/* from here on nothing of the slot may be touched: who sees ENDED waits for the kernel to be done, too */
 	__atomic_store_n(&t->state, THREAD_ENDED, __ATOMIC_RELEASE);
 	sync_wake(&t->state, 0x7fffffff);
+	if (unlikely(turns_wanted))
+		turns_ended(t);
 	for (;;)
 		SYS1(__NR_exit, c->args[0]);
 }
@@ -464,6 +472,7 @@ void thread_forked(struct thread *t)
 	memory_torn |= !one_thread;
 	fork_base = ((fork_base >> 32) + 1) << 32;
 	live = 1;
+	turns_wanted = false;
 	parked = ending = 0;
 	one_thread = true;
 	ENTRIES->threads_seen = 0;

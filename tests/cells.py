@@ -127,22 +127,25 @@ def is_gallery(path):
         return bool(re.search(r'^// run:.*\bgallery\b', file.read(), re.M)) or os.path.basename(path) == 'gallery.py'
 
 
-def expected_pair(source):
-    """The lines of the order that the failure needs, as its `explain:` line says: A before B."""
+def expected_pairs(source):
+    """The lines of the orders that the failure needs, as its `explain:` line says: A before B, or another one behind a |."""
     with open(source) as file:
         text = file.read()
-    found = re.search(r'^// explain: @(\w+) before @(\w+)$', text, re.M)
-    lines = [[n for n, line in enumerate(text.split('\n'), 1) if re.search(rf'// .*@{mark}\b', line) and 'explain:' not in line]
-             for mark in found.groups()] if found else []
-    if not lines or not all(lines):
+    found = re.search(r'^// explain: (.*)$', text, re.M)
+    marked = {}
+    for n, line in enumerate(text.split('\n'), 1):
+        for mark in re.findall(r'@(\w+)', line.partition('// ')[2]) if 'explain:' not in line else ():
+            marked.setdefault(mark, []).append(n)
+    pairs = [re.fullmatch(r'@(\w+) before @(\w+)', pair) for pair in found.group(1).split(' | ')] if found else []
+    if not pairs or not all(p and p.group(1) in marked and p.group(2) in marked for p in pairs):
         raise Failure(f'{source}: its explain: line, or a line that it names, is missing')
-    return lines
+    return [[marked[p.group(1)], marked[p.group(2)]] for p in pairs]
 
 
 def gallery_cells(source, number, fails):
     """Outside soak a program of the gallery is recorded under the default order alone, with few replays."""
     def cell(trial, select):
-        expected_pair(source)
+        expected_pairs(source)
         trial.settings = copy.copy(trial.settings)
         trial.settings.replays = min(2, trial.settings.replays)
         bug_cell(trial, source, 'region', 'exact', THREADS[number % len(THREADS)], fails, True, select)

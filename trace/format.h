@@ -293,6 +293,7 @@ struct control {
 	uint32_t verify;	  /* 1: hash every value that is read at a hook */
 	uint32_t paranoid;	  /* 1: hash changed pages now and then */
 	char order[32];		  /* the scheme; empty: accesses are not ordered */
+	uint32_t turns;		  /* record: 1: one thread at a time, as DIR/turns says */
 	uint32_t hooked;	  /* 1: the program was built by heddle-cc */
 	uint32_t quiet;		  /* replay: do not show output */
 	uint32_t races;		  /* replay: enum watch of watched.h */

@@ -542,6 +542,8 @@ struct hook_result hook_run(struct thread *t)
 	if (!ops)
 		return not_done;
 	order_hook_thread(t);
+	if (unlikely(turns_wanted))
+		turns_access(t, number);
 	t->in_hook = true;
 	struct hook_result r = bodies[number](t, SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2),
 					      SYNC_CALL_ARG(&t->regs, 3), SYNC_CALL_ARG(&t->regs, 4),

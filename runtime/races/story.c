@@ -54,32 +54,6 @@ static struct story_event *next_event(struct thread *t, enum story_kind kind)
 	return e;
 }
 
-/* ---- from where ------------------------------------------------------------------------------------------------------ */
-
-/* Along the frame pointers, which gcc and clang keep on aarch64; elsewhere it ends where they do. */
-static void add_frames(const struct thread *t, struct story_event *e)
-{
-	unsigned n = 0;
-	uint64_t at[2], frame;
-#ifdef __aarch64__
-	e->frames[n++] = t->regs.pc;
-	e->frames[n++] = t->regs.x[30];
-	frame = t->regs.x[29];
-#else
-	e->frames[n++] = t->regs.pc;
-	if (!user_copy(at, (const void *)t->regs.sp, 8))
-		e->frames[n++] = at[0];
-	frame = t->regs.rbp;
-#endif
-	for (uint64_t below = t->regs.sp; n < STORY_FRAMES && frame >= below && frame % 8 == 0; frame = at[0]) {
-		if (user_copy(at, (const void *)frame, 16) || !at[1])
-			break;
-		if (at[1] != e->frames[n - 1])
-			e->frames[n++] = at[1];
-		below = frame + 16;
-	}
-}
-
 /* ---- ops --------------------------------------------------------------------------------------------------------------- */
 
 #define GIVERS (1u << 16)
@@ -149,7 +123,7 @@ void story_op(struct thread *t, long result)
 	uint64_t object = SYNC_CALL_ARG(&t->regs, 1), stamp = STAMP(t->slot, t->front->clock), source = 0;
 	e->what = what->what;
 	e->value = result;
-	add_frames(t, e);
+	regs_frames(t, e->frames, STORY_FRAMES);
 	if (what->does == JOINS && !result) {
 		const struct thread *ended = thread_of_pthread(object);
 		object = ended->slot;
@@ -174,7 +148,7 @@ void story_call(struct thread *t, unsigned nr)
 		return; /* of libc's own; what it is for has been told */
 	struct story_event *e = next_event(t, STORY_CALL);
 	e->object = nr;
-	add_frames(t, e);
+	regs_frames(t, e->frames, STORY_FRAMES);
 }
 
 void story_conflict(const struct record *before, const struct record *now, uint64_t addr, bool unordered)

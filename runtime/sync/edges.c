@@ -225,6 +225,8 @@ uint64_t op_begin(struct thread *t)
 		replay_begin(t);
 	else if (unlikely(t->front->chaos))
 		chaos_perturb(t);
+	if (unlikely(turns_wanted))
+		turns_op(t);
 	if (unlikely(order_watches) && !replaying)
 		order_op_begins(t);
 	return t->front->clock + 1;
@@ -288,7 +290,11 @@ long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, co
 	/* FUTEX_WAIT_BITSET takes an absolute time; realtime is a flag */
 	uint64_t op = 9 | (deadline && clockid == 0 ? 256 : 0); /* not private: other processes may share the word */
 	uint64_t args[6] = { (uint64_t)word, op, value, (uint64_t)deadline, 0, 0xffffffff };
+	if (unlikely(turns_wanted))
+		turns_leave(t);
 	long r = gate_wait(&t->held, __NR_futex, args);
+	if (unlikely(turns_wanted))
+		turns_enter(t);
 	return r == GATE_HELD ? -EINTR : r;
 }
 

@@ -127,6 +127,8 @@ void dispatch(struct thread *t)
 	signals_deliver(t, true);
 	if (unlikely(control->hooked) && !t->hooked && !one_thread && order_ops_used() && changes_space(nr))
 		order_hook_thread(t);
+	if (unlikely(turns_wanted))
+		turns_call_begins(t, nr);
 	bool seen = order_sees_ops(t) &&
 		    (nr != __NR_futex || futex_is_event(t)); /* others are perhaps not called again */
 	if (unlikely(seen)) {
@@ -140,6 +142,8 @@ void dispatch(struct thread *t)
 		result = run_generally(t, nr);
 	if (unlikely(races_watch))
 		races_call_ended(t, nr);
+	if (unlikely(turns_wanted))
+		turns_call_ended(t);
 	if (unlikely(seen))
 		order_after_wait(t);
 	REGS_RESULT(&t->regs) = (uint64_t)result;

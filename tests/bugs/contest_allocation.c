@@ -22,8 +22,8 @@ static unsigned find_free(void)
 {
 	unsigned i = 0;
 
-	pthread_mutex_lock(&lock);
-	while (i < BLOCKS - 1 && taken[i]) // @find
+	pthread_mutex_lock(&lock); // @find
+	while (i < BLOCKS - 1 && taken[i])
 		i++;
 	pthread_mutex_unlock(&lock);
 	return i;
@@ -31,8 +31,8 @@ static unsigned find_free(void)
 
 static void mark(unsigned i)
 {
-	pthread_mutex_lock(&lock);
-	taken[i]++; // @mark
+	pthread_mutex_lock(&lock); // @mark
+	taken[i]++;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -4,7 +4,7 @@
  * not fit its count; no access races.
  */
 // run: fails gallery
-// explain: @count before @list
+// explain: @list before @listed | @counted before @count
 #include "bugs.h"
 
 enum { BLOCKS = TEAM_MAX, TURNS = 30 };
@@ -21,14 +21,14 @@ static int take(void)
 {
 	int any, found;
 
-	pthread_mutex_lock(&count_lock);
+	pthread_mutex_lock(&count_lock); // @count
 	any = count > 0;
-	count -= any; // @count
+	count -= any;
 	pthread_mutex_unlock(&count_lock);
 	if (!any)
 		return 0;
-	pthread_mutex_lock(&list_lock);
-	found = in_list > 0; // @list
+	pthread_mutex_lock(&list_lock); // @list
+	found = in_list > 0;
 	in_list -= found;
 	pthread_mutex_unlock(&list_lock);
 	if (!found)
@@ -38,10 +38,10 @@ static int take(void)
 
 static void give(void)
 {
-	pthread_mutex_lock(&count_lock);
+	pthread_mutex_lock(&count_lock); // @counted
 	count++;
 	pthread_mutex_unlock(&count_lock);
-	pthread_mutex_lock(&list_lock);
+	pthread_mutex_lock(&list_lock); // @listed
 	if (in_list < BLOCKS)
 		list[in_list++] = 1;
 	pthread_mutex_unlock(&list_lock);

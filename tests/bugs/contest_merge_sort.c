@@ -4,7 +4,7 @@
  * one time shows what happened.
  */
 // run: fails gallery
-// explain: @look before @take
+// explain: @look before @take | @take before @take
 #include "bugs.h"
 
 enum { ITEMS = 512, HELPERS = 2, SMALL = 32 };

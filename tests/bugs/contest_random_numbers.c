@@ -20,9 +20,9 @@ static void prepare(void)
 
 static void produce(unsigned me)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock); // @produce
 	numbers[me] = draw(&random_state);
-	ready++; // @produce
+	ready++;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -5,7 +5,7 @@
  * completes the first pattern depends on the order of all accesses before it.
  */
 // run: fails gallery
-// explain: @write before @again
+// explain: @last before @again
 #include "bugs.h"
 
 enum { SETS = 5, MEMBERS = 2, ACCESSES = 300 };
@@ -35,11 +35,11 @@ static unsigned access_set(unsigned me, struct set *set, unsigned kind, unsigned
 	unsigned before = set->last; // @again
 
 	if (kind == WRITE)
-		set->member[member] = me * ACCESSES + kind; // @write
+		set->member[member] = me * ACCESSES + kind;
 	else
 		note(&seen[me], set->member[member]);
 	LOOK_AGAIN();
-	set->last = (me + 1) * 4 + kind;
+	set->last = (me + 1) * 4 + kind; // @last
 	return before;
 }
 

@@ -4,7 +4,7 @@
  * in the order.
  */
 // run: fails gallery
-// explain: @look before @signal
+// explain: @look before @ready
 #include "bugs.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -19,10 +19,10 @@ static void prepare(void)
 static void act(unsigned me)
 {
 	if (me == 0) {
-		ready = 1;
+		ready = 1; // @ready
 		LOOK_AGAIN();
 		pthread_mutex_lock(&lock);
-		pthread_cond_broadcast(&more); // @signal
+		pthread_cond_broadcast(&more);
 		pthread_mutex_unlock(&lock);
 		return;
 	}

@@ -13,15 +13,15 @@ static uint64_t seen[TEAM_MAX];
 
 static void get(unsigned key, char *value)
 {
-	pthread_mutex_lock(&lock);
-	strcpy(value, values[key]); // @get
+	pthread_mutex_lock(&lock); // @get
+	strcpy(value, values[key]);
 	pthread_mutex_unlock(&lock);
 }
 
 static void set(unsigned key, const char *value)
 {
-	pthread_mutex_lock(&lock);
-	strcpy(values[key], value); // @set
+	pthread_mutex_lock(&lock); // @set
+	strcpy(values[key], value);
 	pthread_mutex_unlock(&lock);
 }
 

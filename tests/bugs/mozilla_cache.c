@@ -4,7 +4,7 @@
  * wrong: no variable by itself shows anything wrong, only both at one moment.
  */
 // run: fails gallery
-// explain: @fill before @flag
+// explain: @fill before @flag | @fill before @clear
 #include "bugs.h"
 
 enum { ENTRIES = 4, TURNS = 4 };
@@ -26,7 +26,7 @@ static void act(unsigned me)
 			LOOK_AGAIN();
 			is_empty = 0;
 		} else {
-			memset(table, 0, sizeof table);
+			memset(table, 0, sizeof table); // @clear
 			LOOK_AGAIN();
 			is_empty = 1; // @flag
 		}

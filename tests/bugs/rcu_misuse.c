@@ -4,7 +4,7 @@
  * before and after the write that spoils it must stay on their sides.
  */
 // run: fails gallery
-// explain: @spoil before @second
+// explain: @spoil before @second | @first before @publish
 #include "bugs.h"
 
 enum { VERSIONS = 2, UPDATES = 400 };
@@ -22,7 +22,7 @@ static void update(unsigned n)
 	next->a = n; // @spoil
 	LOOK_AGAIN();
 	next->b = n;
-	__atomic_store_n(&newest, next, __ATOMIC_RELEASE);
+	__atomic_store_n(&newest, next, __ATOMIC_RELEASE); // @publish
 }
 
 static void read_one(unsigned me, unsigned i)

@@ -23,8 +23,8 @@ static void upgrade(unsigned me)
 {
 	unsigned turns = 0;
 
-	pthread_mutex_lock(&upgrade_lock); // @upgrade
-	while (waiting > 1) {
+	pthread_mutex_lock(&upgrade_lock);
+	while (waiting > 1) { // @upgrade
 		spin(&turns);
 		LOOK_AGAIN();
 	}

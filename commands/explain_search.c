@@ -1,0 +1,301 @@
+/*
+ * The search of heddle explain.
+ *
+ * 1. A rerun in which every thread runs on until it waits passes, mostly. If it does not, the other direction is tried.
+ * 2. What it did tells which orders of two threads could be the other way round (explain_pairs.c). Each is turned round by a
+ *    rerun: b's thread stands before b while a's thread goes on up to a. If none alone fails, two are.
+ * 3. What fails is made small. For each pair of switches: as few events of a's thread as possible (its last one is A), as many of
+ *    b's thread as possible (its next one is B): A before B fails, and if B comes first it passes. Then it is asked whether what
+ *    b's thread had done before must come before, too.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "explain.h"
+
+static void add_switch(struct schedule *s, uint32_t slot, uint32_t point, uint32_t next)
+{
+	s->list[s->count++] = (struct turns_switch){ .slot = slot, .point = point, .next = next };
+}
+
+static struct schedule with_pair(const struct schedule *s, const struct pair *pair)
+{
+	struct schedule new = *s;
+
+	add_switch(&new, pair->b.slot, pair->b.point, pair->a.slot);
+	add_switch(&new, pair->a.slot, pair->until, pair->b.slot);
+	return new;
+}
+
+/* The last rerun made this switch; all of them. */
+static bool was_made(unsigned i)
+{
+	return runs_file()->list[i].made && runs_file()->list[i].made != ~0u;
+}
+
+static bool made_all(void)
+{
+	unsigned i = 0;
+
+	while (i < runs_file()->switches && was_made(i))
+		i++;
+	return i == runs_file()->switches;
+}
+
+/* ---- finding one ------------------------------------------------------------------------------------------------------- */
+
+enum { PARENTS = 24, SECOND_TRIES = 60, ROUNDS = 4 };
+/* Schedules that passed, and did something else than the one before. */
+static struct schedule parents[PARENTS];
+static unsigned parent_count;
+
+static bool try_pairs(struct schedule *s, uint32_t from, bool keep_parents, unsigned times)
+{
+	struct pairs *p = pairs_find(runs_file(), from);
+	struct pair pair;
+	bool found = false;
+
+	for (unsigned n = 0; n < times && !found && !runs_over() && pairs_get(p, n, &pair); n++) {
+		struct schedule new = with_pair(s, &pair);
+		found = runs_fails(&new);
+		if (found)
+			*s = new;
+		else if (keep_parents && parent_count < PARENTS && made_all())
+			parents[parent_count++] = new;
+	}
+	pairs_free(p);
+	return found;
+}
+
+/* Two of them: what the threads do after the first is turned round, too. */
+static bool find_two(struct schedule *s)
+{
+	for (unsigned i = 0; i < parent_count && !runs_over(); i++) {
+		struct schedule two = parents[i];
+		if (runs_fails(&two) ||
+		    (made_all() && try_pairs(&two, runs_file()->list[1].made - 1, false, SECOND_TRIES))) {
+			*s = two;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- making it small ----------------------------------------------------------------------------------------------------- */
+
+static void drop_pairs(struct schedule *s)
+{
+	for (unsigned k = 0; k < s->count && s->count > 2;) {
+		struct schedule new = *s;
+		memmove(new.list + k, new.list + k + 2, (s->count - k - 2) * sizeof *new.list);
+		new.count -= 2;
+		if (runs_fails(&new))
+			*s = new;
+		else
+			k += 2;
+	}
+}
+
+/* The point of switch i that still fails and is the neighbour of one that passes; `passes` does. */
+static uint32_t find_edge(struct schedule *s, unsigned i, uint32_t passes)
+{
+	uint32_t fails = s->list[i].point;
+
+	while (fails > passes ? fails - passes > 1 : passes - fails > 1) {
+		uint32_t middle = passes + (fails - passes) / 2;
+		if (fails < passes)
+			middle = fails + (passes - fails) / 2;
+		struct schedule new = *s;
+		new.list[i].point = middle;
+		if (runs_fails(&new))
+			fails = middle;
+		else
+			passes = middle;
+	}
+	s->list[i].point = fails;
+	return fails;
+}
+
+/* The first entry of the thread from `from` on; NULL: none. */
+static const struct turns_entry *entry_of(uint32_t from, uint32_t slot, uint32_t point)
+{
+	const struct turns_file *file = runs_file();
+
+	for (uint32_t i = from; i < file->entries; i++)
+		if (file->log[i].slot == slot && file->log[i].point >= point)
+			return &file->log[i];
+	return NULL;
+}
+
+/* The last point to which the thread comes before another one runs. */
+static uint32_t last_of_turn(uint32_t from, uint32_t slot)
+{
+	const struct turns_file *file = runs_file();
+	uint32_t point = 0;
+
+	for (uint32_t i = from; i < file->entries && file->log[i].slot == slot; i++)
+		point = file->log[i].point;
+	return point;
+}
+
+static uint32_t points_of(uint32_t slot)
+{
+	const struct turns_file *file = runs_file();
+	uint32_t points = 0;
+
+	for (uint32_t i = 0; i < file->entries; i++)
+		if (file->log[i].slot == slot && file->log[i].point >= points)
+			points = file->log[i].point + 1;
+	return points;
+}
+
+static void add_order(struct explanation *e, const struct turns_entry *first, const struct turns_entry *second)
+{
+	if (e->count < ORDERS_MAX)
+		e->orders[e->count++] = (struct order_needed){ *first, *second };
+}
+
+/* What ends there has begun when the lock was taken. */
+static const struct turns_entry *begin_of(const struct turns_entry *end)
+{
+	const struct turns_entry *e = end;
+
+	while (end->kind == TURNS_OP && !end->flags && e-- > runs_file()->log)
+		if (e->slot == end->slot && e->kind == TURNS_OP && e->object == end->object)
+			return e->flags ? e : end;
+	return end;
+}
+
+/* As few events of a's thread as possible. */
+static bool shorten(struct schedule *s, unsigned k)
+{
+	struct turns_switch *a = &s->list[k + 1];
+	struct schedule without = *s;
+
+	if (!runs_fails(s) || !was_made(k))
+		return false;
+	uint32_t from = runs_file()->list[k].made - 1;
+	const struct turns_entry *first = entry_of(from, a->slot, 0);
+	if (!first)
+		return false;
+	without.list[k + 1].point = first->point;
+	if (!was_made(k + 1)) /* it waits before it comes there, perhaps for ever: so far, and no further */
+		a->point = last_of_turn(from, a->slot);
+	if (runs_fails(&without))
+		return false;
+	find_edge(s, k + 1, without.list[k + 1].point);
+	return true;
+}
+
+/* As many of b's. */
+static bool lengthen(struct schedule *s, unsigned k)
+{
+	struct schedule later = *s;
+
+	if (!runs_fails(s))
+		return false;
+	later.list[k].point = points_of(s->list[k].slot) + 1;
+	while (runs_fails(&later)) {
+		s->list[k].point = later.list[k].point;
+		later.list[k].point += later.list[k].point / 2;
+	}
+	find_edge(s, k, later.list[k].point);
+	return true;
+}
+
+/* A before B, for the pair of switches k. False: a rerun did not do what it did before. */
+static bool make_small(struct explanation *e, unsigned k)
+{
+	struct schedule *s = &e->schedule;
+	struct turns_switch *b = &s->list[k], *a = &s->list[k + 1];
+
+	for (unsigned n = 0; n < ROUNDS; n++) {
+		if (!shorten(s, k) || !lengthen(s, k) || !runs_fails(s) || !was_made(k))
+			return false;
+		if (was_made(k + 1))
+			break;
+	}
+	const struct turns_entry *last = entry_of(0, a->slot, a->point - 1), *next = entry_of(0, b->slot, b->point);
+	if (!last || !next || !was_made(k + 1))
+		return false;
+	add_order(e, begin_of(last), next);
+	return true;
+}
+
+/* ---- what must come before the switch, too ---------------------------------------------------------------------------------- */
+
+enum { BEFORE_MAX = 4 };
+
+/* The entries of b's thread before the switch which conflict with one that a's thread made behind it, from the last back on, of
+   which each is at another point. */
+static unsigned find_before(const struct schedule *s, unsigned k, struct order_needed found[BEFORE_MAX])
+{
+	const struct turns_file *file = runs_file();
+	uint32_t from = file->list[k].made - 1, to = file->list[k + 1].made - 1;
+	unsigned n = 0;
+
+	for (uint32_t i = from; i-- > 0 && n < BEFORE_MAX;)
+		for (uint32_t j = from; j < to && file->log[i].slot == s->list[k].slot; j++)
+			if (file->log[j].slot == s->list[k + 1].slot &&
+			    entries_conflict(&file->log[i], &file->log[j])) {
+				found[n++] = (struct order_needed){ file->log[i], file->log[j] };
+				break;
+			}
+	return n;
+}
+
+static void ask_before(struct explanation *e, unsigned k)
+{
+	struct order_needed found[BEFORE_MAX];
+
+	if (!runs_fails(&e->schedule) || !made_all())
+		return;
+	for (unsigned i = 0, n = find_before(&e->schedule, k, found); i < n; i++) {
+		struct schedule new = e->schedule;
+		new.list[k].point = found[i].first.point;
+		if (!runs_fails(&new) && made_all()) {
+			add_order(e, &found[i].first, &found[i].second);
+			return;
+		}
+	}
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------------------- */
+
+/* Once more: it fails, and with B first it does not. */
+static bool confirm(const struct schedule *s)
+{
+	for (unsigned k = 0; k < s->count; k += 2) {
+		struct schedule new = *s;
+		new.list[k].point++;
+		if (runs_fails(&new))
+			return false;
+	}
+	return runs_fails(s);
+}
+
+bool explain_search(struct explanation *e)
+{
+	struct schedule *s = &e->schedule;
+
+	*e = (struct explanation){ 0 };
+	bool found = false;
+	unsigned passed = 0;
+	for (unsigned backwards = 0; backwards < 2 && !found && !runs_over(); backwards++) {
+		*s = (struct schedule){ .backwards = backwards };
+		if (runs_fails(s))
+			continue;
+		passed++;
+		found = try_pairs(s, 0, true, ~0u);
+	}
+	e->never_passes = !passed;
+	if (!found && !find_two(s))
+		return false;
+	drop_pairs(s);
+	for (unsigned k = 0; k < s->count; k += 2)
+		if (!make_small(e, k))
+			return false;
+	for (unsigned k = 0; k < s->count; k += 2)
+		ask_before(e, k);
+	e->confirmed = confirm(s);
+	return true;
+}

@@ -514,6 +514,8 @@ static void prepare_compile(struct command *c)
 					      "-mllvm", COLD_STAYS_COLD, NULL });
 	else
 		add_quietly(&c->out, later);
+	if (!c->per_file && !strcmp(c->select, "races")) /* see compiler/races/prepare.c */
+		add_quietly(&c->out, (const char *[]){ text("-fpass-plugin=%s", find_part("heddle-pass.so")), NULL });
 }
 
 static void prepare_link(struct command *c)

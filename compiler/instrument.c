@@ -457,6 +457,23 @@ static void mark_left_out(struct module *m)
 	}
 }
 
+static bool link_to_come;
+
+/* One file, before it is optimised; not called where a linker does that (thin LTO). */
+int instrument_start(LLVMModuleRef module)
+{
+	if (!read_settings() || settings.select != SELECT_RACES || settings.per_file)
+		return 0;
+	link_to_come = true;
+	return races_prepare(module);
+}
+
+/* One file, when it is optimised. */
+int instrument_file(LLVMModuleRef module)
+{
+	return link_to_come ? 0 : instrument_last(module);
+}
+
 /* The whole program, before it is optimised: loops are still as they were written. */
 int instrument_early(LLVMModuleRef module)
 {

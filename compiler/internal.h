@@ -89,6 +89,8 @@ struct settings {
 extern struct settings settings;
 
 /* instrument.c: the entries of the pass. They return whether the module was changed. */
+int instrument_start(LLVMModuleRef module);
+int instrument_file(LLVMModuleRef module);
 int instrument_early(LLVMModuleRef module);
 
 /* replace.c: functions of libc that cannot have hooks become code of the program. True: there were some. */
@@ -124,6 +126,7 @@ void escape_apply(struct module *m);
 
 /* races/: leaves out what cannot race; early, and marks it for the last entry */
 void races_apply(struct module *m);
+bool races_prepare(LLVMModuleRef module);
 
 /* elements.c: numbers what can never meet in memory */
 void elements_find(struct module *m);

@@ -2,7 +2,8 @@
  * The pass as LLVM sees it, and the few things that LLVM offers only in C++. Everything else is C.
  *
  * With LTO the linker loads this: the early point sees the whole program before it is optimised, the last one after.
- * In per-file mode clang does, and the last point is the end of its optimiser.
+ * In per-file mode clang does, and the last point is the end of its optimiser. For --select=races clang loads it, too: the first
+ * point is before a file is optimised.
  */
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/CFG.h>
@@ -68,7 +69,12 @@ void add_passes(PassBuilder &builder)
 		[](ModulePassManager &passes, OptimizationLevel) { passes.addPass(Pass(instrument_early)); });
 	builder.registerFullLinkTimeOptimizationLastEPCallback(
 		[](ModulePassManager &passes, OptimizationLevel) { last(passes); });
-	builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, OptimizationLevel) { last(passes); });
+	builder.registerPipelineStartEPCallback(
+		[](ModulePassManager &passes, OptimizationLevel) { passes.addPass(Pass(instrument_start)); });
+	builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, OptimizationLevel) {
+		passes.addPass(Pass(instrument_file));
+		passes.addPass(AlwaysInlinerPass());
+	});
 }
 } // namespace
 

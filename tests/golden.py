@@ -12,6 +12,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -101,13 +102,13 @@ def selects(build_dir):
 
 # ---- what the analysis says ----------------------------------------------------------------------------------------
 
-def analysed(trial, source):
+def analysed(trial, source, program=None):
     """The warnings of `heddle races`, as lines of this program, and the lines that were left out with their reasons."""
     if 'races' not in selects(trial.settings.build):
         trial.skip('heddle-cc has no --select=races yet')
     if trial.run([trial.heddle, 'races', '--help']).status:
         trial.skip('heddle has no verb races yet')
-    found = json.loads(trial.run_well([trial.heddle, 'races', '--json', build(trial, source, 'races')], timeout=LIMIT).out)
+    found = json.loads(trial.run_well([trial.heddle, 'races', '--json', program or build(trial, source, 'races')], timeout=LIMIT).out)
     name = os.path.basename(source)
     here = lambda place: os.path.basename(place['file']) == name
     warnings = [(w['a']['line'], w['b']['line']) for w in found['warnings'] if here(w['a']) and here(w['b'])]
@@ -118,9 +119,9 @@ def analysed(trial, source):
     return warnings, left_out
 
 
-def check_analysis(trial, source):
+def check_analysis(trial, source, program=None):
     """What is a race must be kept; what is none should go, and is told if it does not."""
-    warnings, left_out = analysed(trial, source)
+    warnings, left_out = analysed(trial, source, program)
     notes = []
     for e in expected(source):
         if e.verb == 'none':
@@ -225,6 +226,23 @@ def compare(trial, program, others, seeds, args=()):
                     trial.check(not reasons, f'--select={select} leaves out {":".join(map(str, place))}, for: {"; ".join(reasons)}\n'
                                 f'but a run has this race there: {json.dumps(race)}')
     return len(seen)
+
+
+# ---- faults, planted -------------------------------------------------------------------------------------------------
+
+def changed_tree(t, file, old, new, parts):
+    """The sources with that change, and a build that begins with these parts of ours."""
+    tree, build = t.path('tree'), t.path('build')
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns('build*', '.git', 'tests', 'doc'), symlinks=True)
+    os.makedirs(os.path.join(tree, 'tests'))
+    for part in parts:
+        shutil.copytree(os.path.join(t.settings.build, part), os.path.join(build, part), symlinks=True)
+    with open(os.path.join(tree, file)) as source:
+        text = source.read()
+    t.check(text.count(old) >= 1, f'{file} has no `{old}` any more')
+    with open(os.path.join(tree, file), 'w') as source:
+        source.write(text.replace(old, new, 1))
+    return tree, build
 
 
 def cases(source):

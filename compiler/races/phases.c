@@ -1,253 +1,59 @@
 /*
- * Phases: what lies between two barriers that all threads of a team pass. A team is a class that one loop creates, run once, with or
- * without the first thread.
- *
- * A barrier counts if it is one object, initialised at one place, with at least as many parties as there can be threads that wait at it:
- * then it opens only when all of them are there. (With more parties than threads it never opens.) Whether the number
- * is enough is asked of the solver: in round k of the loop that creates there are k + 1 threads, and the first one.
+ * Phases: what lies between two barriers that all threads of a team pass (barriers.c).
  *
  * A segment begins where a thread begins or passes a barrier, and goes on to all barriers that can be reached from there without
  * passing one. Two threads are in the segments that begin with them first; when both pass a barrier, the same
  * one, they are in the segments that follow. So all pairs of segments are found that two threads can be in at the same time. Functions
  * that wait are followed for each chain of calls by itself.
+ *
+ * If all threads go the same way from wait to wait (uniform.c), they are in the same segment, and will come to the same wait next: what
+ * leads to another one is not passed at the same time.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "compiler/races/terms.h"
+#include "compiler/races/phases.h"
 
-enum { MOST_BARRIERS = 32, MOST_SEGMENTS = 256, MOST_CHAINS = 512, MOST_PIECES = 20000 };
+enum { MOST_PIECES = 20000, MOST_CALLS_OF_BLOCK = 1 << 16 };
 
-/* ---- barriers ------------------------------------------------------------------------------------------------------------ */
+static bool *waits; /* by function: does it wait, for the walk at hand? */
+static const struct walk *current;
 
-struct barrier {
-	uint32_t place;	  /* of a pthread_barrier_t, or ... */
-	const char *name; /* ... a function that is one */
-	size_t name_len;
-	unsigned team; /* class of the threads that wait; 0: does not count */
-	bool with_main;
-};
-static struct barrier barriers[MOST_BARRIERS];
-static unsigned barrier_count;
-static uint8_t *waits_at; /* of each call: 1 + the barrier */
-
-static bool is_named(const struct call *c, const char *name)
+static bool is_wait(const struct call *c)
 {
-	LLVMValueRef callee = LLVMGetCalledValue(c->inst);
-
-	return LLVMIsAFunction(callee) && !strcmp(external_name(callee), name);
+	return barriers_count((uint32_t)(c - program.calls), current->team, current->with_main);
 }
 
-static uint32_t single_place(LLVMValueRef address)
+bool phases_function_waits(uint32_t function)
 {
-	const struct bits *set = objects_of(address);
-
-	if (!set || bits_count(set) != 1)
-		return 0;
-	uint32_t place = set->words[0].at * 64 + (uint32_t)__builtin_ctzll(set->words[0].bits);
-	const struct place *p = solve_place(place);
-	const struct object *o = solve_object_at(p->object);
-	bool once = o->kind == OBJECT_GLOBAL ||
-		    ((o->kind == OBJECT_STACK || o->kind == OBJECT_HEAP) && program_is_once(o->value));
-	return p->stride || o->given || !once ? 0 : place;
+	return waits[function];
 }
 
-static bool may_be(LLVMValueRef address, uint32_t place)
+bool phases_waits(const struct call *c)
 {
-	const struct bits *set = objects_of(address);
+	bool any = is_wait(c);
 
-	if (!set)
-		return true;
-	BITS_EACH(set, at)
-	{
-		if (solve_place((uint32_t)at)->object == solve_place(place)->object &&
-		    solve_overlap((uint32_t)at, 1, place, 1))
-			return true;
-	}
-	return false;
-}
-
-static int barrier_of_place(uint32_t place)
-{
-	for (unsigned i = 0; i < barrier_count; i++)
-		if (place && barriers[i].place == place)
-			return (int)i;
-	return -1;
-}
-
-/* --barrier=NAME */
-static int barrier_of_name(const struct call *c)
-{
-	LLVMValueRef callee = LLVMGetCalledValue(c->inst);
-	const char *name = LLVMIsAFunction(callee) ? external_name(callee) : "";
-
-	for (unsigned i = 0; i < barrier_count; i++)
-		if (barriers[i].name && strlen(name) == barriers[i].name_len &&
-		    !memcmp(name, barriers[i].name, barriers[i].name_len))
-			return (int)i;
-	return -1;
-}
-
-static void list_barriers(void)
-{
-	barrier_count = 0;
-	for (const char *p = settings.barriers; p && *p && barrier_count < MOST_BARRIERS;
-	     p += strcspn(p, ":"), p += *p == ':')
-		barriers[barrier_count++] = (struct barrier){ .name = p, .name_len = strcspn(p, ":") };
-	for (uint32_t i = 0; i < program.call_count; i++) {
-		uint32_t place = is_named(&program.calls[i], "pthread_barrier_wait") ?
-					 single_place(LLVMGetOperand(program.calls[i].inst, 0)) :
-					 0;
-		if (place && barrier_of_place(place) < 0 && barrier_count < MOST_BARRIERS)
-			barriers[barrier_count++] = (struct barrier){ .place = place };
-	}
-}
-
-/* The only call that initialises a barrier; NULL if there are several, or somebody else may wait there by another way. */
-static const struct call *initialised(const struct barrier *b)
-{
-	const struct call *only = NULL;
-
-	for (uint32_t i = 0; i < program.call_count; i++) {
-		const struct call *c = &program.calls[i];
-		if (is_named(c, "pthread_barrier_wait") && may_be(LLVMGetOperand(c->inst, 0), b->place) &&
-		    single_place(LLVMGetOperand(c->inst, 0)) != b->place)
-			return NULL;
-		if (!is_named(c, "pthread_barrier_init") || !may_be(LLVMGetOperand(c->inst, 0), b->place))
-			continue;
-		if (only || !program_is_once(c->inst))
-			return NULL;
-		only = c;
-	}
-	return only;
-}
-
-/* Are there never more threads than parties? */
-static bool enough_parties(const struct call *init, unsigned team, bool with_main)
-{
-	static const struct frame common = { NULL, NULL, 2, NULL };
-	const struct call *create = classes[team].create;
-	struct plugin_loop l, outer;
-
-	if (!create || !program_function_is_once(create->block))
-		return false;
-	LLVMBasicBlockRef at = LLVMGetInstructionParent(create->inst);
-	if (plugin_loop(at, 1, &outer))
-		return false;
-	terms_begin();
-	Z3_context z = terms_context();
-	Z3_sort integer = Z3_mk_int_sort(z);
-	terms_conditions(at, &common);
-	terms_of(LLVMGetOperand(create->inst, LLVMGetNumArgOperands(create->inst) - 1), &common);
-	/* Values of the loop that the test is about are known by now if they are in an address; ask for the handle's, too. */
-	terms_of(LLVMGetOperand(create->inst, 0), &common);
-	Z3_ast made = Z3_mk_int64(z, with_main ? 2 : 1, integer);
-	if (plugin_loop(at, 0, &l))
-		made = Z3_mk_add(z, 2, (Z3_ast[]){ made, terms_round(l.header, &common) });
-	bool enough = terms_surely(Z3_mk_le(z, made, terms_of(LLVMGetOperand(init->inst, 2), &common)));
-	terms_end();
-	return enough;
-}
-
-/* Who waits there? */
-static uint64_t waiting(unsigned b)
-{
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < program.call_count; i++)
-		if (waits_at[i] == b + 1)
-			all |= program.functions[program.blocks[program.calls[i].block].function].classes;
-	return all;
-}
-
-static void find_team(unsigned n)
-{
-	struct barrier *b = &barriers[n];
-	uint64_t who = waiting(n), threads = who & ~BIT(CLASS_MAIN);
-
-	b->with_main = who & BIT(CLASS_MAIN);
-	if (!threads || threads & (threads - 1) || threads & BIT(CLASS_OUTSIDE))
-		return;
-	unsigned team = (unsigned)__builtin_ctzll(threads);
-	const struct call *init = b->name ? NULL : initialised(b);
-	if (b->name || (init && enough_parties(init, team, b->with_main)))
-		b->team = team;
-}
-
-static void find_waits(void)
-{
-	waits_at = calloc(program.call_count + 1, sizeof *waits_at);
-	for (uint32_t i = 0; i < program.call_count; i++) {
-		const struct call *c = &program.calls[i];
-		int b = barrier_of_name(c);
-		if (b < 0 && is_named(c, "pthread_barrier_wait"))
-			b = barrier_of_place(single_place(LLVMGetOperand(c->inst, 0)));
-		waits_at[i] = (uint8_t)(b + 1);
-	}
-	for (unsigned b = 0; b < barrier_count; b++)
-		find_team(b);
-}
-
-/* ---- segments -------------------------------------------------------------------------------------------------------------- */
-
-/* A chain of calls into functions that wait. */
-struct chain {
-	uint32_t up; /* index; the first chain is the beginning of the thread */
-	const struct call *call;
-};
-/* Calls of a block from `from` (all before it are over) to `to`, which is not passed. */
-struct piece {
-	uint32_t block, from, to;
-};
-struct segment {
-	uint32_t chain, call; /* the wait that it begins with; UINT32_MAX: the thread's beginning */
-	struct piece *pieces;
-	uint32_t piece_count;
-	uint32_t *functions; /* called in it, that do not wait */
-	bool *calls;	     /* by function: is it among them? */
-	uint8_t follows[MOST_SEGMENTS / 8];
-};
-/* The segments of a class, for barriers of one team. */
-struct walk {
-	unsigned class, team;
-	bool with_main, failed;
-	struct chain chains[MOST_CHAINS];
-	unsigned chain_count;
-	struct segment segments[MOST_SEGMENTS];
-	unsigned segment_count;
-};
-
-static bool *waits; /* by function: does it wait, for the team at hand? */
-
-static bool counts(const struct walk *w, uint32_t call)
-{
-	const struct barrier *b = waits_at[call] ? &barriers[waits_at[call] - 1] : NULL;
-
-	return b && b->team == w->team && (!w->with_main || b->with_main);
+	for (uint32_t k = 0; k < c->callee_count; k++)
+		any |= waits[c->callees[k]];
+	return any;
 }
 
 static void find_waiting_functions(const struct walk *w)
 {
+	current = w;
 	memset(waits, 0, program.function_count * sizeof *waits);
 	for (bool again = true; again;) {
 		again = false;
 		for (uint32_t i = 0; i < program.call_count; i++) {
-			const struct call *c = &program.calls[i];
-			uint32_t in = program.blocks[c->block].function;
-			bool here = counts(w, i);
-			for (uint32_t k = 0; k < c->callee_count; k++)
-				here |= waits[c->callees[k]];
-			again |= here && !waits[in];
-			waits[in] |= here;
+			uint32_t in = program.blocks[program.calls[i].block].function;
+			/* A barrier of the program's own is no function that waits: it is the wait. */
+			if (waits[in] || barriers_is_one(in) || !phases_waits(&program.calls[i]))
+				continue;
+			again = waits[in] = true;
 		}
 	}
-	/* A barrier of the program's own is no function that waits: it is the wait. */
-	for (uint32_t f = 0; f < program.function_count; f++)
-		for (unsigned b = 0; b < barrier_count; b++)
-			if (barriers[b].name &&
-			    strlen(external_name(program.functions[f].ref)) == barriers[b].name_len &&
-			    !memcmp(external_name(program.functions[f].ref), barriers[b].name, barriers[b].name_len))
-				waits[f] = false;
 }
+
+/* ---- segments -------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t find_segment(struct walk *w, uint32_t chain, uint32_t call)
 {
@@ -282,24 +88,56 @@ static uint32_t find_chain(struct walk *w, uint32_t up, const struct call *call)
 	return w->chain_count++;
 }
 
+/* Where the walk through a segment is: before this call of the block. Position n has piece n. */
 struct position {
-	uint32_t chain, block, call; /* before this call of the block */
+	uint32_t chain, block, call;
+};
+struct way {
+	uint32_t from, to; /* positions */
 };
 static struct position *list;
-static size_t list_count, list_room;
+static size_t list_count, list_room, way_count, way_room;
+static struct way *ways;
+static struct map listed;
 
-static void go_to(struct position p)
+static void *more(void *all, size_t count, size_t *room, size_t size)
 {
-	for (size_t i = 0; i < list_count; i++)
-		if (list[i].chain == p.chain && list[i].block == p.block && list[i].call == p.call)
-			return;
-	if (list_count == list_room) {
-		list_room = list_room ? list_room * 2 : 256;
-		list = realloc(list, list_room * sizeof *list);
-		if (!list)
-			compiler_die("out of memory");
+	if (count < *room)
+		return all;
+	*room = *room ? *room * 2 : 256;
+	all = realloc(all, *room * size);
+	if (!all)
+		compiler_die("out of memory");
+	return all;
+}
+
+static void go_to(size_t from, struct position p)
+{
+	uintptr_t key = ((uintptr_t)p.chain << 50) + ((uintptr_t)p.block << 17) + p.call + 1;
+	uint32_t *n = map_enter(&listed, key);
+
+	if (!*n) {
+		list = more(list, list_count, &list_room, sizeof *list);
+		list[list_count++] = p;
+		*n = (uint32_t)list_count;
 	}
-	list[list_count++] = p;
+	if (from == SIZE_MAX)
+		return;
+	ways = more(ways, way_count, &way_room, sizeof *ways);
+	ways[way_count++] = (struct way){ (uint32_t)from, *n - 1 };
+}
+
+static uint64_t event(struct walk *w, struct segment *s, uint32_t next)
+{
+	for (unsigned i = 0; i < s->next_count; i++)
+		if (s->next[i] == next)
+			return BIT(i);
+	if (s->next_count == MOST_EVENTS) {
+		w->failed = true;
+		return 0;
+	}
+	s->next[s->next_count] = next;
+	return BIT(s->next_count++);
 }
 
 static void add_piece(struct walk *w, struct segment *s, struct piece p)
@@ -312,91 +150,119 @@ static void add_piece(struct walk *w, struct segment *s, struct piece p)
 	s->pieces[s->piece_count++] = p;
 }
 
-static void add_function(struct segment *s, uint32_t function)
-{
-	uint32_t *todo = calloc(program.function_count + 1, sizeof *todo), count = 0;
-
-	if (!s->calls[function])
-		todo[count++] = function;
-	s->calls[function] = true;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct function *f = &program.functions[todo[i]];
-		for (uint32_t b = f->first_block; b < f->first_block + f->block_count; b++)
-			for (uint32_t n = 0; n < program.blocks[b].call_count; n++) {
-				const struct call *c = &program.calls[program.blocks[b].first_call + n];
-				for (uint32_t k = 0; k < c->callee_count; k++)
-					if (!s->calls[c->callees[k]]) {
-						s->calls[c->callees[k]] = true;
-						todo[count++] = c->callees[k];
-					}
-			}
-	}
-	free(todo);
-}
-
 /* Down into functions that wait; returns whether it is one. */
-static bool go_down(struct walk *w, struct segment *s, struct position p, const struct call *c)
+static bool go_down(struct walk *w, size_t from, struct position p, const struct call *c)
 {
 	bool down = false;
 
 	for (uint32_t k = 0; k < c->callee_count; k++) {
-		if (!waits[c->callees[k]]) {
-			add_function(s, c->callees[k]);
+		if (!waits[c->callees[k]])
 			continue;
-		}
 		down = true;
 		uint32_t chain = find_chain(w, p.chain, c);
-		go_to((struct position){ chain, program.functions[c->callees[k]].first_block, 0 });
+		go_to(from, (struct position){ chain, program.functions[c->callees[k]].first_block, 0 });
 	}
-	return down && c->callee_count == 1;
+	return down && c->callee_count == 1 && !c->outside;
 }
 
-static void go_on(struct walk *w, uint32_t segment, struct position p)
+static void go_on(struct walk *w, struct segment *s, size_t at)
 {
-	struct segment *s = &w->segments[segment];
+	const struct position p = list[at];
 	const struct block *b = &program.blocks[p.block];
 	uint32_t n = p.call;
 
 	for (; n < b->call_count; n++) {
 		uint32_t call = b->first_call + n;
-		if (counts(w, call)) {
-			uint32_t next = find_segment(w, p.chain, call);
-			s->follows[next / 8] |= (uint8_t)(1u << next % 8);
-			add_piece(w, s, (struct piece){ p.block, p.call, n });
+		if (is_wait(&program.calls[call])) {
+			uint64_t next = event(w, s, find_segment(w, p.chain, call));
+			add_piece(w, s, (struct piece){ p.chain, p.block, p.call, n, next });
 			return;
 		}
-		if (go_down(w, s, p, &program.calls[call])) {
-			add_piece(w, s, (struct piece){ p.block, p.call, n });
+		if (go_down(w, at, p, &program.calls[call])) {
+			add_piece(w, s, (struct piece){ p.chain, p.block, p.call, n, 0 });
 			return;
 		}
 	}
-	add_piece(w, s, (struct piece){ p.block, p.call, n + 1 });
+	bool ends = !b->next_count && !LLVMIsAUnreachableInst(LLVMGetBasicBlockTerminator(b->ref));
+	add_piece(w, s, (struct piece){ p.chain, p.block, p.call, n + 1, ends && !p.chain ? EVENT_END : 0 });
 	for (uint32_t i = 0; i < b->next_count; i++)
-		go_to((struct position){ p.chain, b->next[i], 0 });
-	if (!b->next_count && p.chain) {
+		go_to(at, (struct position){ p.chain, b->next[i], 0 });
+	if (ends && p.chain) {
 		const struct call *c = w->chains[p.chain].call;
-		go_to((struct position){ w->chains[p.chain].up, c->block,
-					 (uint32_t)(c - program.calls) - program.blocks[c->block].first_call + 1 });
+		go_to(at, (struct position){ w->chains[p.chain].up, c->block,
+					     (uint32_t)(c - program.calls) - program.blocks[c->block].first_call + 1 });
 	}
+}
+
+static void begin_segment(struct walk *w, const struct segment *s)
+{
+	if (s->call == UINT32_MAX) {
+		LLVMValueRef entry = w->class == CLASS_MAIN ? program.main_function : classes[w->class].entry;
+		go_to(SIZE_MAX, (struct position){ 0, program.functions[program_function(entry)].first_block, 0 });
+	} else {
+		const struct call *c = &program.calls[s->call];
+		go_to(SIZE_MAX,
+		      (struct position){ s->chain, c->block, s->call - program.blocks[c->block].first_call + 1 });
+	}
+}
+
+/* Which events may follow on each piece? */
+static void spread_events(struct segment *s)
+{
+	for (bool again = true; again;) {
+		again = false;
+		for (size_t i = way_count; i-- > 0;) {
+			uint64_t *to = &s->pieces[ways[i].from].events, with = *to | s->pieces[ways[i].to].events;
+			again |= with != *to;
+			*to = with;
+		}
+	}
+	for (uint32_t i = 0; i < s->piece_count; i++)
+		if (!s->pieces[i].events)
+			s->pieces[i].events = EVENT_NONE;
+}
+
+/* What is called on a piece, and what that calls. */
+static void add_functions(struct segment *s, const struct piece *p)
+{
+	const struct block *block = &program.blocks[p->block];
+	uint32_t *todo = calloc(program.function_count + 1, sizeof *todo), count = 0;
+
+	for (uint32_t n = p->from; n < p->to && n < block->call_count; n++) {
+		const struct call *c = &program.calls[block->first_call + n];
+		for (uint32_t k = 0; k < c->callee_count; k++)
+			if (!waits[c->callees[k]] && (s->calls[c->callees[k]] & p->events) != p->events)
+				todo[count++] = c->callees[k], s->calls[c->callees[k]] |= p->events;
+		for (uint32_t i = 0; i < count; i++) {
+			const struct function *f = &program.functions[todo[i]];
+			for (uint32_t b = f->first_block; b < f->first_block + f->block_count; b++)
+				for (uint32_t m = 0; m < program.blocks[b].call_count; m++) {
+					const struct call *d = &program.calls[program.blocks[b].first_call + m];
+					for (uint32_t k = 0; k < d->callee_count; k++)
+						if ((s->calls[d->callees[k]] & p->events) != p->events) {
+							s->calls[d->callees[k]] |= p->events;
+							todo[count++] = d->callees[k];
+						}
+				}
+		}
+		count = 0;
+	}
+	free(todo);
 }
 
 static void walk_segment(struct walk *w, uint32_t segment)
 {
-	const struct segment *s = &w->segments[segment];
-
-	list_count = 0;
-	if (s->call == UINT32_MAX) {
-		LLVMValueRef entry = w->class == CLASS_MAIN ? program.main_function : classes[w->class].entry;
-		uint32_t f = program_function(entry);
-		if (!waits[f])
-			add_function(&w->segments[segment], f);
-		go_to((struct position){ 0, program.functions[f].first_block, 0 });
-	} else {
-		const struct call *c = &program.calls[s->call];
-		go_to((struct position){ s->chain, c->block, s->call - program.blocks[c->block].first_call + 1 });
-	}
+	list_count = way_count = 0;
+	map_free(&listed);
+	begin_segment(w, &w->segments[segment]);
 	for (size_t i = 0; i < list_count && !w->failed; i++)
-		go_on(w, segment, list[i]);
+		go_on(w, &w->segments[segment], i);
+	if (w->failed)
+		return;
+	struct segment *s = &w->segments[segment];
+	spread_events(s);
+	for (uint32_t i = 0; i < s->piece_count; i++)
+		add_functions(s, &s->pieces[i]);
 }
 
 static struct walk *new_walk(unsigned class, unsigned team, bool with_main)
@@ -405,9 +271,12 @@ static struct walk *new_walk(unsigned class, unsigned team, bool with_main)
 
 	*w = (struct walk){ .class = class, .team = team, .with_main = with_main, .chain_count = 1 };
 	find_waiting_functions(w);
+	for (uint32_t b = 0; b < program.block_count; b++)
+		w->failed |= program.blocks[b].call_count >= MOST_CALLS_OF_BLOCK;
 	find_segment(w, 0, UINT32_MAX);
 	for (unsigned i = 0; i < w->segment_count && !w->failed; i++)
 		walk_segment(w, i);
+	map_free(&listed);
 	return w;
 }
 
@@ -422,17 +291,8 @@ static void free_walk(struct walk *w)
 
 /* ---- pairs of segments ------------------------------------------------------------------------------------------------------- */
 
-struct meeting {
-	struct walk *a, *b; /* of the first thread or the team, and of the team */
-	bool *meet;	    /* [segment of a][segment of b] */
-};
 static struct meeting meetings[MOST_CLASSES][2]; /* by class of the team; with the first thread, among themselves */
 static bool known[MOST_CLASSES][2];
-
-static bool same_barrier(const struct segment *x, const struct segment *y)
-{
-	return waits_at[x->call] == waits_at[y->call];
-}
 
 static void find_meetings(struct meeting *m)
 {
@@ -444,52 +304,166 @@ static void find_meetings(struct meeting *m)
 	todo[n++] = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct segment *x = &m->a->segments[todo[i] / count], *y = &m->b->segments[todo[i] % count];
-		for (unsigned p = 0; p < m->a->segment_count; p++)
-			for (unsigned q = 0; q < count; q++)
-				if (x->follows[p / 8] >> p % 8 & 1 && y->follows[q / 8] >> q % 8 & 1 &&
-				    !m->meet[p * count + q] && same_barrier(&m->a->segments[p], &m->b->segments[q])) {
-					m->meet[p * count + q] = true;
-					todo[n++] = p * count + q;
-				}
+		for (unsigned p = 0; p < x->next_count; p++)
+			for (unsigned q = 0; q < y->next_count; q++) {
+				uint32_t both = x->next[p] * count + y->next[q];
+				if (m->meet[both] ||
+				    !barriers_same(m->a->segments[x->next[p]].call, m->b->segments[y->next[q]].call))
+					continue;
+				m->meet[both] = true;
+				todo[n++] = both;
+			}
 	}
 	free(todo);
 }
 
-static struct meeting *meeting_of(unsigned team, bool with_main)
+/*
+ * The chain of the team's walk that is this one of the first thread's, which comes to the team's function by its only call of it;
+ * UINT32_MAX: there is none.
+ */
+static uint32_t same_chain(const struct meeting *m, uint32_t chain, uint32_t entry)
+{
+	const struct chain *c = &m->a->chains[chain];
+
+	if (!chain)
+		return UINT32_MAX;
+	if (c->call->callees[0] == entry)
+		return 0;
+	uint32_t up = same_chain(m, c->up, entry);
+	for (unsigned i = 1; i < m->b->chain_count && up != UINT32_MAX; i++)
+		if (m->b->chains[i].up == up && m->b->chains[i].call == c->call)
+			return i;
+	return UINT32_MAX;
+}
+
+/* Does the first thread call the function once at most, and nobody else? */
+static bool is_called_once_by_main(uint32_t function)
+{
+	const struct call *only = NULL;
+
+	for (uint32_t i = 0; i < program.call_count; i++)
+		for (uint32_t k = 0; k < program.calls[i].callee_count; k++)
+			if (program.calls[i].callees[k] == function) {
+				if (only)
+					return false;
+				only = &program.calls[i];
+			}
+	return only && program_is_once(only->inst) &&
+	       program.functions[program.blocks[only->block].function].classes == BIT(CLASS_MAIN);
+}
+
+/* Which segment of the team is each one of the first thread's? */
+static bool match_segments(struct meeting *m, uint32_t entry)
+{
+	m->same = calloc(m->a->segment_count + 1, sizeof *m->same);
+	if (m->a != m->b && !is_called_once_by_main(entry))
+		return false;
+	for (unsigned p = 1; p < m->a->segment_count; p++) {
+		const struct segment *s = &m->a->segments[p];
+		uint32_t chain = m->a == m->b ? s->chain : same_chain(m, s->chain, entry);
+		for (unsigned q = 1; q < m->b->segment_count; q++)
+			if (m->b->segments[q].chain == chain && m->b->segments[q].call == s->call)
+				m->same[p] = q;
+		if (!m->same[p])
+			return false;
+	}
+	return true;
+}
+
+static void find_uniform(struct meeting *m)
+{
+	uint32_t entry = program_function(classes[m->b->class].entry);
+
+	if (match_segments(m, entry))
+		m->uniform = uniform_find(entry, waits, is_wait);
+}
+
+struct meeting *phases_meeting(unsigned team, bool with_main)
 {
 	struct meeting *m = &meetings[team][with_main];
 
-	if (!known[team][with_main]) {
-		m->b = new_walk(team, team, with_main);
-		m->a = with_main ? new_walk(CLASS_MAIN, team, true) : m->b;
-		if (!m->a->failed && !m->b->failed)
-			find_meetings(m);
-		known[team][with_main] = true;
+	if (known[team][with_main]) {
+		if (current != m->b)
+			find_waiting_functions(m->b);
+		return m;
 	}
+	known[team][with_main] = true;
+	m->b = new_walk(team, team, with_main);
+	m->a = with_main ? new_walk(CLASS_MAIN, team, true) : m->b;
+	current = m->b;
+	if (m->a->failed || m->b->failed)
+		return m;
+	find_meetings(m);
+	find_uniform(m);
 	return m;
 }
 
-static bool in_segment(const struct segment *s, const struct party *p)
+static uint32_t calls_before(LLVMValueRef inst)
 {
-	const struct block *block = program_block_of(p->inst);
-	uint32_t b = (uint32_t)(block - program.blocks), before = 0;
+	uint32_t before = 0;
 
-	if (s->calls[p->function])
-		return true;
-	for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i != p->inst; i = LLVMGetNextInstruction(i))
+	for (LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetInstructionParent(inst)); i != inst;
+	     i = LLVMGetNextInstruction(i))
 		before += program_call(i) != NULL; /* calls that are over when it is made */
-	for (uint32_t i = 0; i < s->piece_count; i++)
-		if (s->pieces[i].block == b && before >= s->pieces[i].from && before <= s->pieces[i].to)
-			return true;
-	return false;
+	return before;
 }
 
-/* What the walk has not come to is in no segment that is known. */
-static bool in_any(const struct walk *w, const struct party *p)
+uint64_t phases_events(const struct segment *s, LLVMValueRef inst, uint32_t chain)
 {
+	uint32_t b = (uint32_t)(program_block_of(inst) - program.blocks), before = calls_before(inst);
+	uint64_t events = 0;
+
+	for (uint32_t i = 0; i < s->piece_count; i++) {
+		const struct piece *p = &s->pieces[i];
+		if (p->block == b && before >= p->from && before <= p->to && (chain == ANY_CHAIN || p->chain == chain))
+			events |= p->events;
+	}
+	return events;
+}
+
+/* The same events, as those of the team's segment. */
+static uint64_t translate(const struct meeting *m, const struct segment *s, uint64_t events, const struct segment *to)
+{
+	uint64_t all = events & (EVENT_END | EVENT_NONE);
+
+	for (unsigned i = 0; i < s->next_count; i++)
+		for (unsigned j = 0; j < to->next_count && events & BIT(i); j++)
+			if (m->same[s->next[i]] == to->next[j])
+				all |= BIT(j);
+	return all;
+}
+
+bool phases_agree(const struct meeting *m, unsigned p, uint64_t events_p, unsigned q, uint64_t events_q)
+{
+	if (!events_p || !events_q || !m->meet[p * m->b->segment_count + q])
+		return false;
+	if (!m->uniform)
+		return true;
+	if (!p && m->a != m->b) /* the first thread comes to the team's function in its own way, or not at all */
+		return !q;
+	uint64_t events = translate(m, &m->a->segments[p], events_p, &m->b->segments[q]);
+	return m->same[p] == q && (events & events_q || (events | events_q) & EVENT_NONE);
+}
+
+/* For each segment of a walk, the events that may come next after a place; NULL: it is in none. What the walk has not come to may be anywhere. */
+static uint64_t *events_of(const struct walk *w, const struct party *p)
+{
+	uint64_t *all = calloc(w->segment_count + 1, sizeof *all), any = 0;
+
 	for (unsigned i = 0; i < w->segment_count; i++)
-		if (in_segment(&w->segments[i], p))
-			return true;
+		any |= all[i] = w->segments[i].calls[p->function] | phases_events(&w->segments[i], p->inst, ANY_CHAIN);
+	if (any)
+		return all;
+	free(all);
+	return NULL;
+}
+
+static bool may_meet(const struct meeting *m, const uint64_t *a, const uint64_t *b)
+{
+	for (unsigned p = 0; p < m->a->segment_count; p++)
+		for (unsigned q = 0; q < m->b->segment_count; q++)
+			if (phases_agree(m, p, a[p], q, b[q]))
+				return true;
 	return false;
 }
 
@@ -499,148 +473,14 @@ bool phases_meet(const struct party *a, unsigned x, const struct party *b, unsig
 		return phases_meet(b, y, a, x);
 	if (y < CLASS_FIRST || (x != y && x != CLASS_MAIN))
 		return true;
-	struct meeting *m = meeting_of(y, x == CLASS_MAIN);
-	if (!m->meet || !in_any(m->a, a) || !in_any(m->b, b))
+	struct meeting *m = phases_meeting(y, x == CLASS_MAIN);
+	if (!m->meet)
 		return true;
-	for (unsigned p = 0; p < m->a->segment_count; p++)
-		for (unsigned q = 0; q < m->b->segment_count; q++)
-			if (m->meet[p * m->b->segment_count + q] &&
-			    ((in_segment(&m->a->segments[p], a) && in_segment(&m->b->segments[q], b)) ||
-			     (x == y && in_segment(&m->a->segments[p], b) && in_segment(&m->b->segments[q], a))))
-				return true;
-	return false;
-}
-
-/* ---- rounds: threads that are in the same phase of a loop are in the same round of it ---------------------------------------- */
-
-/* The instruction of this function that leads to a place in a frame. */
-static LLVMValueRef place_in(LLVMValueRef function, LLVMValueRef inst, const struct frame *f, const struct frame **in)
-{
-	for (; f && !f->creates; f = f->up) {
-		if (LLVMGetBasicBlockParent(LLVMGetInstructionParent(inst)) == function) {
-			*in = f;
-			return inst;
-		}
-		inst = f->call ? f->call->inst : NULL;
-		if (!inst)
-			return NULL;
-	}
-	return NULL;
-}
-
-/* Does a thread of the class run the function once at most? It begins with it, or the first thread calls it once. */
-static bool once_in_class(LLVMValueRef function, unsigned class)
-{
-	uint32_t f = program_function(function);
-	unsigned callers = 0;
-
-	for (uint32_t i = 0; i < program.call_count; i++)
-		for (uint32_t k = 0; k < program.calls[i].callee_count; k++)
-			if (program.calls[i].callees[k] == f &&
-			    program.functions[program.blocks[program.calls[i].block].function].classes & BIT(class)) {
-				callers++;
-				if (class != CLASS_MAIN || !program_is_once(program.calls[i].inst))
-					return false;
-			}
-	if (class == CLASS_MAIN)
-		return callers == 1 || (function == program.main_function && !callers);
-	return classes[class].entry == function;
-}
-
-/* In one round, may b come after a? */
-static bool may_follow(LLVMValueRef a, LLVMValueRef b, LLVMBasicBlockRef header)
-{
-	uint32_t target = (uint32_t)(program_block_of(b) - program.blocks), first = program_block_of(a)->function;
-	const struct function *f = &program.functions[first];
-	bool *seen = calloc(f->block_count + 1, sizeof *seen), found = false;
-	uint32_t *todo = calloc(f->block_count + 1, sizeof *todo), count = 0;
-
-	todo[count++] = (uint32_t)(program_block_of(a) - program.blocks);
-	if (LLVMGetInstructionParent(a) == LLVMGetInstructionParent(b))
-		found = program_comes_before(a, b);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct block *block = &program.blocks[todo[i]];
-		for (uint32_t n = 0; n < block->next_count; n++) {
-			uint32_t to = block->next[n];
-			if (program.blocks[to].ref == header || seen[to - f->first_block])
-				continue;
-			seen[to - f->first_block] = true;
-			found |= to == target;
-			todo[count++] = to;
-		}
-	}
-	free(seen);
-	free(todo);
-	return found;
-}
-
-/*
- * All barriers that the team passes are in one loop of one function, not in a loop within it, and each is passed in every round: then
- * a thread that has passed n of w barriers a round is in round n / w. Returns that loop.
- */
-static bool find_rounds(const struct walk *w, struct plugin_loop *l, uint32_t *calls, unsigned *count)
-{
-	LLVMBasicBlockRef header = NULL;
-
-	*count = 0;
-	for (uint32_t i = 0; i < program.call_count; i++) {
-		LLVMBasicBlockRef at = LLVMGetInstructionParent(program.calls[i].inst);
-		if (!counts(w, i))
-			continue;
-		if (*count == 16 || !plugin_loop(at, 0, l) || !l->latch || (header && l->header != header) ||
-		    !plugin_dominates(at, l->latch))
-			return false;
-		header = l->header;
-		calls[(*count)++] = i;
-	}
-	struct plugin_loop outer;
-	return header && !plugin_loop(header, 1, &outer);
-}
-
-/* Barriers of its round that a place has passed; -1: that varies. */
-static int passed(LLVMValueRef inst, const struct plugin_loop *l, const uint32_t *calls, unsigned count)
-{
-	int n = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		LLVMValueRef wait = program.calls[calls[i]].inst;
-		if (program_comes_before(wait, inst))
-			n++;
-		else if (may_follow(wait, inst, l->header))
-			return -1;
-	}
-	return n;
-}
-
-void phases_rounds(LLVMValueRef a, const struct frame *f, unsigned x, LLVMValueRef b, const struct frame *g, unsigned y)
-{
-	unsigned team = x == CLASS_MAIN ? y : x, count;
-	uint32_t calls[16];
-	struct plugin_loop l;
-	const struct frame *in_a, *in_b;
-
-	if (team < CLASS_FIRST || (x != y && x != CLASS_MAIN && y != CLASS_MAIN))
-		return;
-	struct meeting *m = meeting_of(team, x == CLASS_MAIN || y == CLASS_MAIN);
-	if (!m->meet || !find_rounds(m->b, &l, calls, &count))
-		return;
-	LLVMValueRef function = LLVMGetBasicBlockParent(l.header);
-	if (!once_in_class(function, x) || !once_in_class(function, y))
-		return;
-	LLVMValueRef p = place_in(function, a, f, &in_a), q = place_in(function, b, g, &in_b);
-	if (!p || !q || !plugin_in_loop(l.header, LLVMGetInstructionParent(p)) ||
-	    !plugin_in_loop(l.header, LLVMGetInstructionParent(q)))
-		return;
-	int n = passed(p, &l, calls, count), k = passed(q, &l, calls, count);
-	if (n < 0 || k < 0)
-		return;
-	Z3_context z = terms_context();
-	Z3_sort integer = Z3_mk_int_sort(z);
-	Z3_ast w = Z3_mk_int64(z, count, integer);
-	Z3_ast i = Z3_mk_mul(z, 2, (Z3_ast[]){ w, terms_round(l.header, in_a) });
-	Z3_ast j = Z3_mk_mul(z, 2, (Z3_ast[]){ w, terms_round(l.header, in_b) });
-	terms_assert(Z3_mk_eq(z, Z3_mk_add(z, 2, (Z3_ast[]){ i, Z3_mk_int64(z, n, integer) }),
-			      Z3_mk_add(z, 2, (Z3_ast[]){ j, Z3_mk_int64(z, k, integer) })));
+	uint64_t *e = events_of(m->a, a), *f = events_of(m->b, b);
+	bool may = !e || !f || may_meet(m, e, f) || (x == y && may_meet(m, f, e));
+	free(e);
+	free(f);
+	return may;
 }
 
 void phases_begin(void)
@@ -648,20 +488,27 @@ void phases_begin(void)
 	waits = calloc(program.function_count + 1, sizeof *waits);
 	memset(known, 0, sizeof known);
 	memset(meetings, 0, sizeof meetings);
-	list_barriers();
-	find_waits();
+	current = NULL;
+	barriers_begin();
 }
 
 void phases_end(void)
 {
 	for (unsigned c = 0; c < MOST_CLASSES; c++)
 		for (int i = 0; i < 2; i++) {
-			if (meetings[c][i].a != meetings[c][i].b)
-				free_walk(meetings[c][i].a);
-			free_walk(meetings[c][i].b);
-			free(meetings[c][i].meet);
+			struct meeting *m = &meetings[c][i];
+			if (m->a != m->b)
+				free_walk(m->a);
+			free_walk(m->b);
+			uniform_free(m->uniform);
+			free(m->meet);
+			free(m->same);
 		}
 	free(waits);
-	free(waits_at);
-	waits_at = NULL;
+	free(list);
+	free(ways);
+	list = NULL;
+	ways = NULL;
+	list_room = way_room = 0;
+	barriers_end();
 }

@@ -4,10 +4,17 @@
  * they can touch. Anything but a clear no within the time limit keeps the pair.
  */
 #include <stdlib.h>
-#include <time.h>
-#include "compiler/races/terms.h"
+#include "compiler/races/numbers.h"
 
-enum { MOST_WAYS = 8, DEEPEST = 8, TOTAL_MS = 20000 };
+/* Bytes of an access, from the base on that its address is a fixed way from. */
+struct part {
+	LLVMValueRef inst, base, length; /* length: if it is not `to` */
+	int64_t from, to;
+	uint32_t before; /* calls of its block that come before it */
+	uint32_t group;	 /* number + 1; 0: not known yet */
+};
+
+enum { MOST_WAYS = 8, DEEPEST = 8 };
 
 /* Ways from the beginning of a thread to a function: chains of calls. */
 struct ways {
@@ -18,7 +25,10 @@ struct ways {
 	bool too_many;
 };
 
-static uint64_t spent;
+static unsigned frames_made;
+static struct ways **all_ways;
+static uint32_t way_count;
+static struct map ways_known; /* of a function, a class and a side: number + 1 */
 
 static struct frame *new_frame(struct ways *w, struct frame f)
 {
@@ -26,6 +36,7 @@ static struct frame *new_frame(struct ways *w, struct frame f)
 		w->too_many = true;
 		return &w->frames[0];
 	}
+	f.id = ++frames_made;
 	w->frames[w->frame_count] = f;
 	return &w->frames[w->frame_count++];
 }
@@ -41,10 +52,10 @@ static void add_way(struct ways *w, unsigned class, unsigned side, const struct 
 		return;
 	}
 	if (create)
-		up = new_frame(w, (struct frame){ NULL, NULL, side, create });
-	const struct frame *f = new_frame(w, (struct frame){ up, create, side, NULL });
+		up = new_frame(w, (struct frame){ .side = side, .creates = create });
+	const struct frame *f = new_frame(w, (struct frame){ .up = up, .call = create, .side = side });
 	while (depth--)
-		f = new_frame(w, (struct frame){ f, chain[depth], side, NULL });
+		f = new_frame(w, (struct frame){ .up = f, .call = chain[depth], .side = side });
 	w->ends[w->count++] = f;
 }
 
@@ -79,73 +90,172 @@ static const struct frame *creation(const struct frame *f)
 	return f->creates ? f : NULL;
 }
 
-static Z3_ast length(const struct party *p, const struct frame *f)
-{
-	Z3_context z = terms_context();
-
-	if (p->size)
-		return Z3_mk_int64(z, (int64_t)p->size, Z3_mk_int_sort(z));
-	if (LLVMIsAMemSetInst(p->inst) || LLVMIsAMemCpyInst(p->inst) || LLVMIsAMemMoveInst(p->inst))
-		return terms_of(LLVMGetOperand(p->inst, 2), f);
-	return NULL;
-}
-
-/* Two threads of the same class have come from different rounds of the loop that creates them, if that loop is run once. */
-static bool apart(const struct party *a, const struct frame *f, unsigned x_class, const struct party *b,
-		  const struct frame *g, unsigned y_class)
+/* Two threads of the same class have come from different rounds of the loop that creates them. */
+static bool apart(const struct part *a, const struct frame *f, unsigned x, const struct part *b, const struct frame *g,
+		  unsigned y)
 {
 	const struct frame *c = creation(f), *d = creation(g);
-	bool touch = true;
 
+	if (!phases_frames_meet(a->inst, f, x, b->inst, g, y))
+		return true;
+	if (terms_is_over())
+		return false;
+	const struct view *v = views_of(a->inst, a->base, a->length, f), *w = views_of(b->inst, b->base, b->length, g);
 	terms_begin();
-	terms_conditions(LLVMGetInstructionParent(a->inst), f);
-	terms_conditions(LLVMGetInstructionParent(b->inst), g);
-	Z3_ast x = terms_of(a->addr, f), y = terms_of(b->addr, g), n = length(a, f), m = length(b, g);
-	if (n && m) {
-		if (c && d && c->creates == d->creates && program_function_is_once(c->creates->block))
-			terms_differ(c, d);
-		phases_rounds(a->inst, f, x_class, b->inst, g, y_class);
-		touch = terms_may_meet(x, n, y, m);
-	}
+	views_suppose(v, w);
+	if (c && d && c->creates == d->creates && program_function_is_once(c->creates->block))
+		terms_differ(c, d);
+	phases_rounds(a->inst, f, x, b->inst, g, y);
+	bool touch = terms_may_meet(add(v->at, number(a->from)), v->length ? v->length : number(a->to - a->from),
+				    add(w->at, number(b->from)), w->length ? w->length : number(b->to - b->from));
 	terms_end();
 	return !touch;
 }
 
-static bool all_apart(const struct party *a, unsigned x, const struct party *b, unsigned y)
+/* The ways to a function are the same for all its accesses. */
+static const struct ways *ways_of(uint32_t function, unsigned class, unsigned side)
 {
-	static struct ways v, w;
+	uint32_t *n = map_enter(&ways_known, ((uintptr_t)function << 8 | class << 1 | side) + 1);
 	const struct call *chain[DEEPEST + 1];
 
-	v.frame_count = v.count = v.too_many = 0;
-	w.frame_count = w.count = w.too_many = 0;
-	find_ways(&v, a->function, x, 0, chain, 0);
-	find_ways(&w, b->function, y, 1, chain, 0);
-	if (v.too_many || w.too_many)
+	if (*n)
+		return all_ways[*n - 1];
+	all_ways = realloc(all_ways, (way_count + 1) * sizeof *all_ways);
+	struct ways *w = all_ways ? calloc(1, sizeof *w) : NULL;
+	if (!w)
+		compiler_die("out of memory");
+	all_ways[way_count++] = w;
+	*n = way_count;
+	find_ways(w, function, class, side, chain, 0);
+	return w;
+}
+
+static bool all_apart(const struct part *a, unsigned x, const struct part *b, unsigned y)
+{
+	const struct ways *v = ways_of(program_block_of(a->inst)->function, x, 0),
+			  *w = ways_of(program_block_of(b->inst)->function, y, 1);
+
+	if (v->too_many || w->too_many)
 		return false;
-	for (unsigned i = 0; i < v.count; i++)
-		for (unsigned j = 0; j < w.count; j++)
-			if (!apart(a, v.ends[i], x, b, w.ends[j], y))
+	for (unsigned i = 0; i < v->count; i++)
+		for (unsigned j = 0; j < w->count; j++)
+			if (!apart(a, v->ends[i], x, b, w->ends[j], y))
 				return false;
 	return true;
 }
 
-static uint64_t milliseconds(void)
-{
-	struct timespec t;
+/* ---- groups: accesses in one block that are a fixed way from the same base are asked for as one, first --------------------- */
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+static struct part *parts; /* of each party; inst is NULL: not understood */
+static struct group {
+	struct part all; /* from the first of these bytes to the last */
+	uint32_t next;	 /* with the same base; number + 1 */
+	bool one;	 /* there is only one */
+} * groups;
+static uint32_t group_count;
+static struct map by_base, answers; /* of pairs of groups and classes: 1 apart, 2 perhaps not */
+
+static void strip(LLVMValueRef addr, struct part *p)
+{
+	for (p->base = addr; LLVMIsAGetElementPtrInst(p->base) && LLVMIsInBounds(p->base);
+	     p->base = LLVMGetOperand(p->base, 0)) {
+		LLVMTypeRef type = LLVMGetGEPSourceElementType(p->base);
+		LLVMValueRef index = LLVMGetNumOperands(p->base) == 2 ? LLVMGetOperand(p->base, 1) : NULL;
+		if (!index || !LLVMIsAConstantInt(index) || !LLVMTypeIsSized(type))
+			return;
+		p->from += LLVMConstIntGetSExtValue(index) * (int64_t)LLVMABISizeOfType(program.m->layout, type);
+	}
 }
 
-static void begin(void)
+static void find_part(const struct party *p, struct part *found)
 {
-	spent = 0;
+	*found = (struct part){ .base = p->addr };
+	if (p->size)
+		strip(p->addr, found);
+	else if (LLVMIsAMemSetInst(p->inst) || LLVMIsAMemCpyInst(p->inst) || LLVMIsAMemMoveInst(p->inst))
+		found->length = LLVMGetOperand(p->inst, 2);
+	else
+		return;
+	found->to = found->from + (int64_t)p->size;
+	found->inst = p->inst;
+	for (LLVMValueRef i = LLVMGetPreviousInstruction(p->inst); i; i = LLVMGetPreviousInstruction(i))
+		found->before += program_call(i) != NULL;
+}
+
+static bool belongs(const struct part *p, const struct part *all)
+{
+	return !p->length && !all->length && p->before == all->before &&
+	       LLVMGetInstructionParent(p->inst) == LLVMGetInstructionParent(all->inst);
+}
+
+static void add_to_group(struct part *p)
+{
+	uint32_t *first = map_enter(&by_base, (uintptr_t)p->base), g = *first;
+
+	while (g && !belongs(p, &groups[g - 1].all))
+		g = groups[g - 1].next;
+	if (!g) {
+		groups[group_count] = (struct group){ *p, *first, true };
+		*first = p->group = ++group_count;
+		return;
+	}
+	struct part *all = &groups[g - 1].all;
+	groups[g - 1].one = false;
+	all->from = p->from < all->from ? p->from : all->from;
+	all->to = p->to > all->to ? p->to : all->to;
+	p->group = g;
+}
+
+/* All that are still in a pair. */
+static void find_groups(void)
+{
+	parts = calloc(warnings.party_count + 1, sizeof *parts);
+	groups = calloc(warnings.party_count + 1, sizeof *groups);
+	group_count = 0;
+	if (!parts || !groups)
+		compiler_die("out of memory");
+	for (size_t i = 0; i < warnings.party_count; i++) {
+		if (!warnings.parties[i].pairs)
+			continue;
+		find_part(&warnings.parties[i], &parts[i]);
+		if (parts[i].inst)
+			add_to_group(&parts[i]);
+	}
+}
+
+static bool groups_apart(const struct part *a, unsigned x, const struct part *b, unsigned y)
+{
+	if (a->group > b->group || (a->group == b->group && x > y)) /* the answer is the same, and known once */
+		return groups_apart(b, y, a, x);
+	const struct group *g = &groups[a->group - 1], *h = &groups[b->group - 1];
+	uintptr_t key = (((uintptr_t)a->group << 24 | b->group) << 12 | x << 6 | y) + 1;
+	uint32_t known = map_find(&answers, (const void *)key);
+
+	if (!known) {
+		known = all_apart(&g->all, x, &h->all, y) ? 1 : 2;
+		*map_enter(&answers, key) = known;
+	}
+	return known == 1 || (!(g->one && h->one) && all_apart(a, x, b, y));
+}
+
+static void end(void)
+{
+	free(parts);
+	free(groups);
+	map_free(&by_base);
+	map_free(&answers);
+	map_free(&ways_known);
+	while (way_count)
+		free(all_ways[--way_count]);
+	free(all_ways);
+	all_ways = NULL;
+	views_end();
 }
 
 static bool removes(const struct party *a, const struct party *b, uint32_t object)
 {
-	uint64_t start = milliseconds();
-	bool all = spent < TOTAL_MS;
+	const struct part *p = &parts[a - warnings.parties], *q = &parts[b - warnings.parties];
+	bool all = p->inst && q->inst;
 
 	(void)object;
 	for (uint64_t c = a->classes; c && all; c &= c - 1)
@@ -154,10 +264,10 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 			if (x == CLASS_OUTSIDE || y == CLASS_OUTSIDE)
 				all = false;
 			else if (prune_same_time(a, x, b, y))
-				all = all_apart(a, x, b, y);
+				all = groups_apart(p, x, q, y);
 		}
-	spent += milliseconds() - start;
 	return all;
 }
 
-const struct step step_partitions = { "partitions", "each thread has its own part (against %s)", begin, removes };
+const struct step step_partitions = { "partitions", "each thread has its own part (against %s)", find_groups, removes,
+				      end };

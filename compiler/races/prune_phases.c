@@ -19,4 +19,4 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 	return true;
 }
 
-const struct step step_phases = { "phases", "a barrier lies between (against %s)", phases_begin, removes };
+const struct step step_phases = { "phases", "a barrier lies between (against %s)", phases_begin, removes, NULL };

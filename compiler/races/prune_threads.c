@@ -11,4 +11,4 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 }
 
 const struct step step_threads = { "fork and join", "no other thread that conflicts is alive here (against %s)", NULL,
-				   removes };
+				   removes, NULL };

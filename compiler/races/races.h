@@ -142,6 +142,7 @@ struct step {
 	const char *name, *reason;
 	void (*begin)(void);
 	bool (*removes)(const struct party *a, const struct party *b, uint32_t object);
+	void (*end)(void);
 };
 
 struct warnings {
@@ -183,6 +184,9 @@ bool phases_meet(const struct party *a, unsigned x, const struct party *b, unsig
 
 /* report.c: what `heddle races` reads goes into the binary, as JSON. */
 void report_write(struct module *m);
+
+/* prepare.c: of each file, what the analysis must find again. */
+bool races_prepare(LLVMModuleRef module);
 
 /* races.c: leaves out what cannot race. */
 void races_apply(struct module *m);

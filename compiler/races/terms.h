@@ -15,15 +15,17 @@ struct frame {
 	const struct call *call;    /* in the function of `up` */
 	unsigned side;		    /* 0, 1; 2: the same for both */
 	const struct call *creates; /* a frame of creation: for this call */
+	unsigned id;		    /* that no other frame has; 0: what is the same for both */
 };
 
-/* One question: terms are valid between begin and end. */
+/* One question: facts are known between begin and end; terms are valid until terms_close(). */
 void terms_begin(void);
 void terms_end(void);
 Z3_context terms_context(void);
 Z3_ast terms_of(LLVMValueRef v, const struct frame *f);
 Z3_ast terms_condition(LLVMValueRef v, const struct frame *f); /* NULL: not understood */
-Z3_ast terms_round(LLVMBasicBlockRef header, const struct frame *f);
+Z3_ast terms_round(LLVMBasicBlockRef header,
+		   const struct frame *f);			/* 0 is the first; the same term in all questions */
 bool terms_invariant(LLVMValueRef v, LLVMBasicBlockRef header); /* the same in every round? */
 void terms_assert(Z3_ast fact);
 /* What must be true for the block to be run, in this frame and those above it. */
@@ -36,7 +38,47 @@ bool terms_may_meet(Z3_ast a, Z3_ast size_a, Z3_ast b, Z3_ast size_b);
 /* Is this surely so? */
 bool terms_surely(Z3_ast fact);
 bool terms_same(Z3_ast a, Z3_ast b);
-void terms_close(void); /* for good */
+bool terms_may_touch_if(void (*suppose)(const struct frame *a, const struct frame *b), const struct frame *f,
+			const struct frame *g, Z3_ast a, Z3_ast b, uint64_t size);
+bool terms_is_over(void); /* has the solver taken all the steps that it may for a program? */
+void terms_close(void);	  /* for good */
+
+/* views.c: what is known of one place as one thread comes to it. Made once, and asked about for each pair. */
+struct view {
+	Z3_ast at, length; /* of the base; of what is accessed there, if that is no constant */
+};
+const struct view *views_of(LLVMValueRef inst, LLVMValueRef base, LLVMValueRef length, const struct frame *f);
+void views_suppose(const struct view *v, const struct view *w); /* all that is known of both */
+void views_end(void);
+
+/* Among questions.c, terms.c and term_loops.c. */
+void solver_begin(void);
+void solver_close(void);
+size_t solver_facts(Z3_ast **facts); /* all that was asserted since; the caller frees them */
+void rounds_begin(void);
+Z3_ast terms_named(const char *kind, const void *key, unsigned bits);
+Z3_ast terms_unknown(LLVMValueRef v, const struct frame *f);
+unsigned terms_bits(LLVMValueRef v);
+Z3_ast terms_compare(LLVMIntPredicate how, Z3_ast a, Z3_ast b, unsigned bits);
+Z3_ast terms_of_phi(LLVMValueRef phi, const struct frame *f, Z3_ast *early);
+
+/* A value of a loop: what it is in the first round, and what it becomes for the next one. */
+struct loop_value {
+	struct plugin_loop loop;
+	LLVMValueRef init, next;
+};
+/* The test at the end of a round: what must be true of the value, or of the next one, for another round to come. */
+struct loop_test {
+	LLVMIntPredicate how;
+	LLVMValueRef limit;
+	bool of_next;
+};
+bool loops_value(LLVMValueRef phi, struct loop_value *l);
+bool loops_test(LLVMValueRef phi, const struct loop_value *l, struct loop_test *t);
+
+/* ranges.c: all values that a loop counts through, at most MOST_CHOICES; the largest that a value can be, without sign. */
+bool ranges_values(LLVMValueRef phi, int64_t *values, unsigned *count);
+uint64_t ranges_most(LLVMValueRef v);
 
 /* stable.c: does the place that a load reads keep its value from the load on, or from the first thread on? */
 bool stable_load(LLVMValueRef load, bool by_main);
@@ -48,4 +90,7 @@ bool program_reaches(LLVMValueRef from, LLVMValueRef to);
 /* phases.c: what is known of the rounds of loops that two threads are in at the same time. */
 void phases_rounds(LLVMValueRef a, const struct frame *f, unsigned x, LLVMValueRef b, const struct frame *g,
 		   unsigned y);
+/* Can they be there at the same time, if they have come by these calls? */
+bool phases_frames_meet(LLVMValueRef a, const struct frame *f, unsigned x, LLVMValueRef b, const struct frame *g,
+			unsigned y);
 #endif

@@ -251,6 +251,8 @@ static void run_step(unsigned n)
 		if (a != b && !--b->pairs)
 			b->why = reason_text(s, a);
 	}
+	if (s->end)
+		s->end();
 	count_step(s->name);
 }
 

@@ -49,16 +49,7 @@ FAULTS = {
 
 def loader_with(t, file, old, new):
     """A build in which only the loader differs, by that change."""
-    tree, build = t.path('tree'), t.path('build')
-    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns('build*', '.git', 'tests', 'doc'), symlinks=True)
-    os.makedirs(os.path.join(tree, 'tests'))
-    for part in ('bin', 'lib', 'obj/loader'):
-        shutil.copytree(os.path.join(t.settings.build, part), os.path.join(build, part), symlinks=True)
-    with open(os.path.join(tree, file)) as source:
-        text = source.read()
-    t.check(text.count(old) >= 1, f'{file} has no `{old}` any more')
-    with open(os.path.join(tree, file), 'w') as source:
-        source.write(text.replace(old, new, 1))
+    tree, build = golden.changed_tree(t, file, old, new, ('bin', 'lib', 'obj/loader'))
     t.run_well(['make', '-C', tree, f'BUILD={build}', 'WARN=', f'{build}/lib/heddle/loader'], timeout=300)
     return build
 

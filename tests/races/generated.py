@@ -1,4 +1,4 @@
-"""Random programs with partitions, phases, locks, tables, heap blocks and atomics: no race that a run has may be at a site that
+"""Random programs with partitions, phases, rounds, locks, tables, heap blocks and atomics: no race that a run has may be at a site that
 an analysis leaves out.
 
 A program is a function of its number, ends in every interleaving, and prints nothing that matters. Some of its accesses race,
@@ -12,6 +12,7 @@ import shutil
 import golden
 
 PER_BATCH, BATCHES = 25, 80     # soak: 2,000
+NEWLINE = '\n    '
 HEAD = '''#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -30,9 +31,11 @@ class Program:
         self.threads = self.random.choice((2, 2, 3, 4))
         self.kinds = self.random.choice((1, 1, 2))          # functions that threads begin with
         self.phases = self.random.randint(1, 4)
+        self.rounds = self.pick('', '3', 'rounds', 'rounds')    # around the phases
+        self.after = self.chance(2)
         # few kinds of statements in one program: what all of them touch is hooked anyway
         self.focus = self.random.sample((self.locked, self.unlocked, self.partition, self.whole, self.rows, self.own, self.private,
-                                         self.publish, self.call), self.random.randint(1, 4))
+                                         self.publish, self.call, self.turns), self.random.randint(1, 4))
 
     def pick(self, *choices):
         return self.random.choice(choices)
@@ -110,17 +113,41 @@ class Program:
 
     # ---- the whole
 
+    def statements(self, most=5):
+        for _ in range(self.random.randint(1, most)):
+            yield from self.statement()
+            yield 'AGAIN();'
+
+    def wait(self):
+        """One wait; perhaps it is in a function, or not the same one for all."""
+        if self.chance(6):
+            return [f'if (id % 2) {{ {NEWLINE.join(self.statements(2))} pthread_barrier_wait(&barrier); }}',
+                    f'else {{ pthread_barrier_wait(&barrier); {NEWLINE.join(self.statements(2))} }}']
+        return [self.pick('pthread_barrier_wait(&barrier);', 'meet();', 'sink += step(id, round);')]
+
+    def turns(self):
+        """Two arrays in turn, by the round."""
+        other = self.pick('(round + 1) % 2', '(round + 1) % 2', 'round % 2')
+        return [self.pick('turn[round % 2][id] += round;', f'sink += turn[{other}][(id + 1) % THREADS];', f'for (long i = 0; i < THREADS; i++) sink += turn[{other}][i];')]
+
+    def body(self):
+        for phase in range(self.phases):
+            yield from self.statements()
+            if phase < self.phases - 1:
+                yield from self.wait()
+
     def worker(self, n):
         yield f'static void *work{n}(void *arg)'
         yield '{'
-        yield '    long id = (long)(intptr_t)arg, sink = 0, from = id * K, to = from + K;'
-        for phase in range(self.phases):
-            for _ in range(self.random.randint(1, 5)):
-                yield from ('    ' + line for line in self.statement())
-                yield '    AGAIN();'
-            if phase < self.phases - 1:
-                yield '    pthread_barrier_wait(&barrier);'
-        yield '    (void)from, (void)to;'
+        yield '    long id = (long)(intptr_t)arg, sink = 0, from = id * K, to = from + K, round = 0;'
+        if self.rounds:
+            yield f'    for (round = 0; round < {self.rounds}; round++) {{'
+        yield from ('    ' + line for line in self.body())
+        if self.rounds:
+            yield '    }'
+            if self.after:
+                yield from ('    ' + line for line in [*self.wait(), *self.statements()])
+        yield '    (void)from, (void)to, (void)round;'
         yield '    return (void *)sink;'
         yield '}'
 
@@ -135,6 +162,8 @@ class Program:
         yield 'static atomic_int f0, f1;'
         yield 'static pthread_mutex_t m0 = PTHREAD_MUTEX_INITIALIZER, m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;'
         yield 'static pthread_barrier_t barrier;'
+        yield 'static long rounds = 2, turn[2][THREADS];'
+        yield 'static NOINLINE void meet(void) { pthread_barrier_wait(&barrier); }'
         yield 'static NOINLINE void take(pthread_mutex_t *m) { pthread_mutex_lock(m); }'
         yield 'static NOINLINE void give(pthread_mutex_t *m) { pthread_mutex_unlock(m); }'
         yield 'static NOINLINE void touch(struct item *i) { i->y += i->x; i->tag++; }'
@@ -149,6 +178,15 @@ class Program:
         yield 'static void (*const actions[])(long) = { action0, action1, action2 };'
         yield 'static NOINLINE void indirect(void (*f)(long), long id) { f(id); AGAIN(); }'
         yield f'static NOINLINE void deep(int n, long id) {{ if (n) deep(n - 1, id); else {{ long sink = 0; {self.change(self.scalar()[0])} (void)sink; }} AGAIN(); }}'
+        yield 'static NOINLINE long step(long id, long round)'
+        yield '{'
+        yield '    long sink = 0, from = id * K, to = from + K;'
+        yield f'    {NEWLINE.join(self.statements(2))}'
+        yield '    pthread_barrier_wait(&barrier);'
+        yield f'    {NEWLINE.join(self.statements(2))}'
+        yield '    (void)from, (void)to, (void)round;'
+        yield '    return sink;'
+        yield '}'
         for n in range(self.kinds):
             yield from self.worker(n)
         yield 'int main(void)'
@@ -156,6 +194,7 @@ class Program:
         yield '    pthread_t threads[THREADS];'
         yield '    long id = 99, sink = 0;'
         yield '    p5 = malloc(sizeof *p5), *p5 = 4;'
+        yield '    rounds = atoi("3");'
         yield '    for (int i = 0; i < THREADS; i++) blocks[i] = calloc(1, sizeof **blocks);'
         for n in range(3):
             if self.chance(2):

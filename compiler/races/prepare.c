@@ -1,0 +1,70 @@
+/*
+ * Each file, before it is optimised: what the analysis recognises when it is linked must not be taken apart.
+ *
+ * A call that waits at a barrier is marked `convergent`: the optimiser may not make it depend on a condition that it did not depend
+ * on before. Otherwise the ways of a thread that has no work and of one that has some would get a call each, and it could not
+ * be seen any more that all pass it. A function that a thread may begin with stays a function, also where it is called: it is then
+ * the same for the first thread and the others.
+ */
+#include <string.h>
+#include "compiler/races/races.h"
+
+static void mark(LLVMValueRef function, const char *attribute)
+{
+	LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+	unsigned kind = LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
+
+	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, kind, 0));
+}
+
+static bool has(LLVMValueRef function, const char *attribute)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
+
+	return LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind);
+}
+
+/* void *f(void *), int f(void *), and somebody has its address. */
+static bool may_begin_thread(LLVMValueRef f)
+{
+	LLVMTypeRef type = LLVMGlobalGetValueType(f), only;
+
+	if (LLVMIsDeclaration(f) || LLVMCountParamTypes(type) != 1 || LLVMIsFunctionVarArg(type))
+		return false;
+	LLVMGetParamTypes(type, &only);
+	LLVMTypeKind result = LLVMGetTypeKind(LLVMGetReturnType(type));
+	if (LLVMGetTypeKind(only) != LLVMPointerTypeKind ||
+	    (result != LLVMPointerTypeKind && result != LLVMIntegerTypeKind))
+		return false;
+	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef user = LLVMGetUser(u);
+		if (!LLVMIsACallInst(user) || LLVMGetCalledValue(user) != f)
+			return true;
+	}
+	return false;
+}
+
+/* --barrier=NAME */
+static void mark_named(LLVMModuleRef module)
+{
+	for (const char *p = settings.barriers; p && *p; p += strcspn(p, ":"), p += *p == ':')
+		for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+			if (strlen(external_name(f)) == strcspn(p, ":") &&
+			    !strncmp(external_name(f), p, strcspn(p, ":"))) {
+				mark(f, "convergent");
+				mark(f, "noinline");
+			}
+}
+
+bool races_prepare(LLVMModuleRef module)
+{
+	LLVMValueRef wait = LLVMGetNamedFunction(module, "pthread_barrier_wait");
+
+	if (wait)
+		mark(wait, "convergent");
+	mark_named(module);
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+		if (may_begin_thread(f) && !has(f, "alwaysinline"))
+			mark(f, "noinline");
+	return true;
+}

@@ -1,0 +1,51 @@
+"""Faults planted in the analysis of --select=races, one at a time: a golden program must lose a race, and that must be noticed."""
+import os
+import shutil
+
+import golden
+from harness import Failure
+
+C = 'compiler/races/'
+FAULTS = {
+    # name: file, what is there, what is put there, the program that notices; in make test?
+    'pointer_edge': (C + 'constraints.c', 'solve_store(', '(void)(', 'publish_unlocked.c', True),
+    'call_ignored': (C + 'locksets.c', 'all.minus |= of_function[c->callees[i]].minus;', '', 'unlock_in_callee.c', True),
+    'barrier_count': (C + 'barriers.c', 'bool enough = terms_surely(', 'bool enough = true || terms_surely(', 'barrier_wrong_count.c', True),
+    'lock_of_others': (C + 'warnings.c', 'return (a->held.writing & b->held.reading)', 'return a->held.writing ? a->held.writing : (a->held.writing & b->held.reading)', 'wrong_lock.c', False),
+    'join_of_others': (C + 'joins.c', 'if (!set || bits_count(set) != 1)', 'if (!set)', 'join_one_of_two.c', False),
+    'same_way': (C + 'uniform.c', 'u->failed |= block_waits(u, s, from);', '', 'barrier_other_way.c', False),
+    'same_round': (C + 'rounds.c', 'state == SAME ? NEXT : ANY', 'SAME', 'rounds_wrong_half.c', False),
+    'same_call': (C + 'rounds.c', 'at || !begin ?', '!begin ?', 'rounds_called_again.c', False),
+    'last_choice': (C + 'ranges.c', 'return true;\n\t}\n\treturn false;', 'return --*count > 0;\n\t}\n\treturn false;', 'butterfly_overlap.c', False),
+    'one_bit_less': (C + 'ranges.c', 'UINT64_MAX >> __builtin_clzll(n)', 'UINT64_MAX >> __builtin_clzll(n) >> 1', 'bits_reversed_nine.c', False),
+    'one_remainder': (C + 'numbers.c', 'apply("remainder", Z3_simplify(z, a)', 'apply("remainder", number(0)', 'owners_differ.c', False),
+    'off_by_one': (C + 'questions.c', 'Z3_mk_lt(z, a, add(b, size_b))', 'Z3_mk_lt(z, add(a, size_a), b)', 'blocked_off_by_one.c', False),
+}
+
+
+def compiler_with(t, file, old, new):
+    """A build in which only the pass differs, by that change."""
+    tree, build = golden.changed_tree(t, file, old, new, ('bin', 'lib', 'obj/pass'))
+    t.run_well(['make', '-C', tree, f'BUILD={build}', 'WARN=', f'{build}/lib/heddle/heddle-pass.so'], timeout=600)
+    return build
+
+
+def make(file, old, new, program, in_test):
+    def case(t):
+        source = os.path.join(golden.FOLDER, program)
+        build = compiler_with(t, file, old, new)
+        faulty = t.compile(source, ['--select=races', '-O1', '-lm'], name=t.path('faulty'), compiler=os.path.join(build, 'bin', 'heddle-cc'))
+        shutil.rmtree(build)
+        try:
+            golden.check_analysis(t, source, faulty)
+        except Failure as noticed:
+            t.check(str(noticed).startswith('lost: '), str(noticed))
+            t.notes.append(str(noticed).split('\n')[0][:160])
+        else:
+            raise Failure(f'{program} does not notice it')
+    case.only_soak = not in_test
+    return case
+
+
+for _name, _fault in FAULTS.items():
+    globals()['case_fault_' + _name] = make(*_fault)

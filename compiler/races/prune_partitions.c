@@ -47,6 +47,9 @@ static void add_way(struct ways *w, unsigned class, unsigned side, const struct 
 	const struct call *create = class >= CLASS_FIRST ? classes[class].create : NULL;
 	const struct frame *up = NULL;
 
+	if (create && !threads_made_together(create))
+		create = NULL;
+
 	if (w->count == MOST_WAYS) {
 		w->too_many = true;
 		return;
@@ -103,7 +106,7 @@ static bool apart(const struct part *a, const struct frame *f, unsigned x, const
 	const struct view *v = views_of(a->inst, a->base, a->length, f), *w = views_of(b->inst, b->base, b->length, g);
 	terms_begin();
 	views_suppose(v, w);
-	if (c && d && c->creates == d->creates && program_function_is_once(c->creates->block))
+	if (c && d && c->creates == d->creates)
 		terms_differ(c, d);
 	phases_rounds(a->inst, f, x, b->inst, g, y);
 	bool touch = terms_may_meet(add(v->at, number(a->from)), v->length ? v->length : number(a->to - a->from),

@@ -94,6 +94,9 @@ uint64_t threads_ever(LLVMValueRef inst);
 bool threads_parallel(uint64_t classes_a, uint64_t alive_a, uint64_t classes_b, uint64_t alive_b);
 bool threads_two(uint64_t classes_a, uint64_t classes_b); /* could they be two threads at all? */
 const char *threads_name(unsigned class);
+bool threads_made_together(
+	const struct call
+		*create); /* are all that exist at the same time made by one call of the function around it? */
 uint64_t threads_created(const struct call *c); /* classes that a call of pthread_create begins */
 
 /* joins.c: what is surely over when the first thread goes from a block to the next one, or past a call. */

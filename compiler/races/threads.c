@@ -337,6 +337,20 @@ uint64_t threads_ever(LLVMValueRef inst)
 
 /* ---- beside each other ----------------------------------------------------------------------------------------------------------- */
 
+/* None of those that the function creates may be alive where it begins. */
+bool threads_made_together(const struct call *create)
+{
+	const struct function *f = &program.functions[program.blocks[create->block].function];
+	uint64_t all = 0;
+
+	for (unsigned n = CLASS_FIRST; n < class_count; n++)
+		if (classes[n].create &&
+		    program.blocks[classes[n].create->block].function == program.blocks[create->block].function)
+			all |= BIT(n);
+	return program_function_is_once(create->block) ||
+	       !(threads_alive(LLVMGetFirstInstruction(program.blocks[f->first_block].ref)) & all);
+}
+
 /* The only call that creates a class, if the first thread alone makes it. */
 static void find_creates(void)
 {

@@ -3,7 +3,7 @@
  *
  * A run is a `heddle record` of its own, started by us, so a run is recorded as if a user had done it. It works in a
  * nest, a hidden directory beside the place where the trace is to end: to keep a run is a rename, to drop the others is
- * to remove the nest. With `--via parallel` a run is a hunt for one run, started by GNU parallel, perhaps elsewhere.
+ * to remove the nest. With `--via` a run is a hunt for one run, started by others, perhaps elsewhere (hunt_via.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "meta.h"
+#include "hunt.h"
 
 static const char help[] =
 	"usage: heddle hunt [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
@@ -37,35 +37,16 @@ static const char help[] =
 	"      --order=NAME    as of `heddle record`\n"
 	"      --verify        as of `heddle record`\n"
 	"      --via=parallel  let GNU parallel run them; $PARALLEL may name other machines\n"
+	"      --via=slurm     let Slurm run them, as an array of jobs\n"
 	"  -q, --quiet         say nothing that is not an error\n"
 	"\n"
 	"Exit status: 0 a failing run was found, 1 none in the given runs or minutes.\n";
 
-enum { NOTHING_FOUND = 1, JOBS_MAX = 1024, OUTPUT_LINES = 10 };
+enum { JOBS_MAX = 1024, OUTPUT_LINES = 10 };
 /* What a program that hangs gets to end by SIGTERM, which a replay can repeat, before it is killed. */
 #define PATIENCE 2.0
 
-struct job {
-	pid_t pid; /* of its heddle record; 0: idle */
-	unsigned long run;
-	double begun;
-	double told; /* when it was sent SIGTERM, since it hangs; 0: not yet */
-};
-
-static struct hunt {
-	long runs, jobs, chaos;
-	double seconds, timeout;
-	const char *minutes_text, *timeout_text, *expect, *refuse, *output, *order, *via;
-	bool no_chaos, verify, quiet;
-	char **argv;
-	char program[PATH_ROOM];
-	char nest[PATH_ROOM];
-	struct job *job;
-	unsigned long started, ended;
-	double begun;
-	sigset_t wanted, before;
-	int interrupted; /* by this signal */
-} h = { .runs = -1, .jobs = -1 };
+struct hunt h = { .runs = -1, .jobs = -1 };
 
 /* ---- small things ------------------------------------------------------------------------ */
 
@@ -89,14 +70,14 @@ static double positive(const char *text, const char *option, double otherwise)
 	return value;
 }
 
-static unsigned seed_of(unsigned long run)
+unsigned seed_of(unsigned long run)
 {
 	unsigned seed = (unsigned)((unsigned long)h.chaos + run - 1);
 
 	return seed ? seed : 1; /* 0 would be none */
 }
 
-static const char *elapsed_text(void)
+const char *elapsed_text(void)
 {
 	static char text[32];
 	unsigned s = (unsigned)(now() - h.begun);
@@ -119,15 +100,14 @@ static void show_progress(void)
 
 /* ---- the nest ----------------------------------------------------------------------------- */
 
-static void remove_nest(void)
+void remove_nest(void)
 {
 	if (*h.nest)
 		remove_all(h.nest);
 	*h.nest = 0;
 }
 
-/* Beside DIR if the user named one, else in the directory of traces. */
-static void make_nest(void)
+void make_nest(void)
 {
 	char place[PATH_ROOM];
 	const char *slash = h.output ? strrchr(h.output, '/') : NULL;
@@ -172,14 +152,7 @@ static void drop(unsigned long run)
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
-/* A list of words, NULL at the end. */
-struct words {
-	char *list[32];
-	size_t count;
-};
-
-static void add_word(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add_word(struct words *w, const char *format, ...)
+void add_word(struct words *w, const char *format, ...)
 {
 	va_list args;
 
@@ -189,8 +162,7 @@ static void add_word(struct words *w, const char *format, ...)
 	va_end(args);
 }
 
-/* What record and another hunt both understand. */
-static void add_common(struct words *w, const char *output)
+void add_common(struct words *w, const char *output)
 {
 	add_word(w, "--quiet");
 	if (output)
@@ -201,8 +173,7 @@ static void add_common(struct words *w, const char *output)
 		add_word(w, "--verify");
 }
 
-/* Those and the program with its arguments, in one list. */
-static char **with_program(const struct words *w)
+char **with_program(const struct words *w)
 {
 	size_t n = 0;
 
@@ -376,7 +347,7 @@ static int not_found(void)
 
 /* ---- the hunt ----------------------------------------------------------------------------------- */
 
-static bool over(void)
+bool over(void)
 {
 	return h.interrupted || (h.seconds > 0 && now() - h.begun > h.seconds);
 }
@@ -418,7 +389,7 @@ static struct job *next_ended(void)
 	return NULL;
 }
 
-static void wait_a_little(void)
+void wait_a_little(void)
 {
 	int sig = sigtimedwait(&h.wanted, NULL, &(struct timespec){ .tv_nsec = 50000000 });
 
@@ -447,92 +418,6 @@ static int hunt(void)
 	}
 }
 
-/* ---- GNU parallel --------------------------------------------------------------------------------- */
-
-/* In the child: each line of its input is a seed, and the first hunt that ends with 0 ends them all. */
-static void become_parallel(int seeds)
-{
-	struct words w = { .count = 0 };
-	char self[PATH_ROOM];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	self[n > 0 ? n : 0] = 0;
-	add_word(&w, "parallel");
-	add_word(&w, "--quote");
-	add_word(&w, "--halt=now,success=1");
-	add_word(&w, "--jobs=%ld", h.jobs);
-	add_word(&w, "%s", self);
-	add_word(&w, "hunt");
-	add_word(&w, "--runs=1");
-	add_word(&w, "--jobs=1");
-	add_word(&w, "--timeout=%g", h.timeout);
-	add_word(&w, "--chaos={}");
-	if (h.no_chaos)
-		add_word(&w, "--no-chaos");
-	if (h.expect)
-		add_word(&w, "--expect=%s", h.expect);
-	if (h.refuse)
-		add_word(&w, "--refuse=%s", h.refuse);
-	add_common(&w, h.output);
-	sigprocmask(SIG_SETMASK, &h.before, NULL);
-	dup2(seeds, 0);
-	execvp("parallel", with_program(&w));
-	die("GNU parallel does not start: %s; install it (`apt-get install parallel`), or hunt without --via",
-	    strerror(errno));
-}
-
-/* In another child: numbers without end, or as many as runs were asked for. */
-static void write_seeds(int to)
-{
-	FILE *out = fdopen(to, "w");
-
-	for (unsigned long run = 1; out && (h.runs < 0 || run <= (unsigned long)h.runs); run++)
-		fprintf(out, "%u\n", seed_of(run));
-	_exit(out && !fclose(out) ? 0 : EXIT_CANNOT);
-}
-
-/* How parallel ended: 0 if a hunt did, up to 101 if none was lucky. */
-static int parallel_status(int status)
-{
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		return 0;
-	if (h.interrupted)
-		return again_die_of(h.interrupted, &h.before);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CANNOT)
-		return EXIT_CANNOT;
-	if (!over() && (!WIFEXITED(status) || WEXITSTATUS(status) > 101))
-		die("GNU parallel failed (%s); its message is above", status_text(status));
-	if (!h.quiet)
-		note("given up after %s: no run failed", elapsed_text());
-	return NOTHING_FOUND;
-}
-
-static int hunt_by_parallel(void)
-{
-	int seeds[2], status = 0;
-
-	if (pipe2(seeds, O_CLOEXEC))
-		die("pipe: %s", strerror(errno));
-	fflush(NULL);
-	pid_t writer = fork();
-	if (!writer)
-		write_seeds(seeds[1]);
-	close(seeds[1]);
-	pid_t pid = fork();
-	if (!pid)
-		become_parallel(seeds[0]);
-	close(seeds[0]);
-	if (writer < 0 || pid < 0)
-		die("fork: %s", strerror(errno));
-	while (!waitpid(pid, &status, WNOHANG)) {
-		if (over()) /* the first time it starts no more, the second time it ends those that run */
-			kill(pid, SIGTERM);
-		wait_a_little();
-	}
-	kill(writer, SIGKILL);
-	return parallel_status(status);
-}
-
 /* ---- the verb ---------------------------------------------------------------------------------------- */
 
 static void check_options(void)
@@ -543,12 +428,15 @@ static void check_options(void)
 		usage("--runs wants a number from 1 on");
 	if (!h.jobs || h.jobs > JOBS_MAX)
 		usage("--jobs wants a number from 1 to %d", JOBS_MAX);
-	if (h.via && strcmp(h.via, "parallel"))
-		usage("--via knows only GNU parallel: --via=parallel");
+	if (h.via && strcmp(h.via, "parallel") && strcmp(h.via, "slurm"))
+		usage("--via knows GNU parallel and Slurm: --via=parallel, --via=slurm");
+	if (h.via && !strcmp(h.via, "slurm") && h.runs < 0)
+		usage("--via=slurm wants to know how many runs: --runs=N");
 	if (h.no_chaos && h.chaos)
 		usage("--chaos and --no-chaos exclude each other");
 	if (h.chaos <= 0)
 		h.chaos = ((time(NULL) ^ getpid() << 8) & 0xffffff) | 1;
+	h.jobs_given = h.jobs > 0;
 	if (h.jobs < 0) {
 		cpu_set_t set;
 		h.jobs = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
@@ -575,7 +463,7 @@ static int run_hunt(int argc, char **argv)
 	h.begun = now();
 	again_take_signals(&h.wanted, &h.before);
 	if (h.via)
-		return hunt_by_parallel();
+		return !strcmp(h.via, "slurm") ? hunt_by_slurm() : hunt_by_parallel();
 	h.job = calloc((size_t)h.jobs, sizeof *h.job);
 	if (!h.job)
 		die("not enough memory");

@@ -130,9 +130,51 @@ def case_via_parallel(t):
     t.check(outcome.status == NONE, f'words with spaces arrive changed: {outcome}')
 
 
+SBATCH = """#!/bin/sh
+# As much of sbatch --wait --parsable as heddle hunt needs: the tasks of an array, one after another, until somebody cancels the job.
+for word; do
+    case $word in
+        --array=*) range=${word#--array=}; echo "$range" >> "$SLURM_SEEN" ;;
+        --output=*) output=${word#--output=} ;;
+        --*) ;;
+        *) script=$word ;;
+    esac
+done
+echo 1234
+last=${range#1-}
+last=${last%%%*}
+export SLURM_ARRAY_JOB_ID=1234 SLURM_ARRAY_TASK_ID=0
+while [ $SLURM_ARRAY_TASK_ID -lt $last ] && [ ! -e "$SLURM_SEEN.cancelled" ]; do
+    SLURM_ARRAY_TASK_ID=$((SLURM_ARRAY_TASK_ID + 1))
+    sh "$script" > "${output%%%a}$SLURM_ARRAY_TASK_ID" 2>&1
+done
+exit 1
+"""
+
+
+def case_via_slurm(t):
+    """With a stand-in for Slurm: the script that is handed over runs, the first find cancels the rest, words arrive as they are."""
+    folder, seen = t.folder('bin'), t.path('seen')
+    for name, text in (('sbatch', SBATCH), ('scancel', '#!/bin/sh\n[ "$1" = 1234 ] && : > "$SLURM_SEEN.cancelled"\n')):
+        with open(os.path.join(folder, name), 'w') as file:
+            file.write(text)
+        os.chmod(os.path.join(folder, name), 0o755)
+    env = dict(t.env, PATH=f'{folder}:{t.env["PATH"]}', SLURM_SEEN=seen)
+    outcome = hunt(t, '--via=slurm', '--runs=3', "--expect=it's  b", '--', 'sh', '-c', 'echo "it\'s  b"', env=env)
+    t.check(outcome.status == NONE and b'no run of Slurm job 1234 failed' in outcome.err, f'{outcome}')
+    t.check(open(seen).read() == '1-3\n' and not os.path.exists(f'{seen}.cancelled') and left(t) == [], f'{open(seen).read()} {left(t)}')
+    counted = 'read n < n; echo $((n + 1)) > n; [ $n != 2 ]'
+    outcome = hunt(t, '--via=slurm', '--runs=1500', '--jobs=4', '--chaos=41', '--', 'sh', '-c', counted, env=env, cwd=numbered(t))
+    check_kept(t, outcome, 'sh')
+    t.check(b'run 1 (--chaos=43) failed: exit status 1' in outcome.err, f'{outcome}')      # two runs a task: the third is the second task's first
+    t.check(open(seen).read() == '1-3\n1-1000%4\n' and os.path.exists(f'{seen}.cancelled'), open(seen).read())
+    outcome = hunt(t, '--via=slurm', '--runs=1', 'true', env=dict(t.env, PATH='/usr/bin:/bin'))
+    t.check(outcome.status == CANNOT and b'sbatch' in outcome.err, f'without Slurm: {outcome}')
+
+
 def case_bad_input(t):
     for words, status, text in ((['--runs=0', 'true'], USAGE, b'--runs'), (['--minutes=soon', 'true'], USAGE, b'--minutes'),
-                                (['--jobs=0', 'true'], USAGE, b'--jobs'), (['--via=pigeon', 'true'], USAGE, b'--via'),
+                                (['--jobs=0', 'true'], USAGE, b'--jobs'), (['--via=pigeon', 'true'], USAGE, b'--via'), (['--via=slurm', 'true'], USAGE, b'--runs'),
                                 ([], USAGE, b'which program'), (['./nothing'], CANNOT, b'no such program'),
                                 (['--order=none', 'true'], CANNOT, b'no order'), (['-o', t.dir, 'true'], CANNOT, b'exists already')):
         outcome = hunt(t, *words)

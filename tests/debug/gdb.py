@@ -1,4 +1,5 @@
 """heddle replay --gdb: scripted sessions that find the guilty line, and what going back must give."""
+import json
 import os
 import re
 import shutil
@@ -226,6 +227,40 @@ def case_port(t):
                          f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
         expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
         process.wait(20)
+    finally:
+        end_session(process)
+
+
+def documented(name):
+    """The lines behind a mark in doc/debugging.md."""
+    with open(os.path.join(ROOT, 'doc', 'debugging.md')) as file:
+        lines = file.read().split(f'<!-- {name} -->\n')[1].split('\n\n')[0].splitlines()
+    return '\n'.join(line[4:] for line in lines) + '\n'
+
+
+def case_machine_interface(t):
+    """As VS Code's C/C++ extension does it, with the script and the settings of doc/debugging.md: a breakpoint, a stop, threads, a value, and the way back."""
+    settings = json.loads(documented('launch.json'))['configurations'][0]
+    source, trace, total = steps(t)
+    script = t.path(os.path.basename(settings['miDebuggerPath']))
+    with open(script, 'w') as file:
+        file.write(documented('heddle-gdb'))
+    os.chmod(script, 0o755)
+    t.check(settings['MIMode'] == 'gdb' and settings['customLaunchSetupCommands'] == [], f'{settings}')
+    env = dict(t.env, PATH=f'{os.path.dirname(t.heddle)}:{t.env["PATH"]}', TRACE=trace)
+    process = subprocess.Popen([script, '--interpreter=mi', '-nx'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env,
+                               cwd=t.dir, start_new_session=True)
+    try:
+        process.stdin.write(f'-gdb-set pagination off\n-enable-pretty-printing\n-break-insert {line_of(source, "line of the end")}\n'
+                            f'-{settings["launchCompleteCommand"]}\n'.encode())
+        process.stdin.flush()
+        said = b''
+        while b'breakpoint-hit' not in said and process.poll() is None:
+            said += process.stdout.readline()
+        rest, _ = process.communicate(b'-thread-info\n-stack-list-frames\n-data-evaluate-expression sum\n'
+                                      b'-interpreter-exec console "reverse-step"\n-interpreter-exec console "heddle when"\n-gdb-exit\n', timeout=120)
+        expect(t, rest.decode(), r'\^done,threads=\[', r'\^done,stack=\[frame=.*steps\.c', rf'\^done,value="{total}"',
+               rf'~"#0  main .*steps\.c:{line_of(source, "for (int i")}', r'~"\* thread 0: event \d+', r'\^exit')
     finally:
         end_session(process)
 

@@ -41,7 +41,7 @@ class Gallery:
         trace = os.path.join(self.work, 'trace')
         subprocess.run(['rm', '-rf', trace], check=True)
         chaos = [f'--chaos={seed}'] if seed else []
-        return (*run([self.heddle, 'record', '-q', '-o', trace, *chaos, '--', program, self.settings.threads]), trace)
+        return (*run([self.heddle, 'record', '-q', '-o', trace, *chaos, '--', program, *self.settings.threads.split()]), trace)
 
     def recorded(self, program, chaos):
         """How many of the recordings fail; the first that does is replayed: how many of its replays were the same."""
@@ -54,11 +54,15 @@ class Gallery:
                 same = sum(run([self.heddle, 'replay', trace]) == (status, out) for _ in range(tried))
         return failed, same, tried
 
-    def row(self, source):
+    def program(self, source):
         program = os.path.join(self.work, os.path.basename(source)[:-2])
         subprocess.run([os.path.join(os.path.abspath(self.settings.build), 'bin', 'heddle-cc'), '--select=races', '-O2', '-g', '-o', program,
                         source, '-pthread'], check=True)
-        native = sum(fails(run([program, self.settings.threads])[0]) for _ in range(self.settings.runs))
+        return program
+
+    def row(self, source):
+        program = self.program(source)
+        native = sum(fails(run([program, *self.settings.threads.split()])[0]) for _ in range(self.settings.runs))
         plain, same, tried = self.recorded(program, False)
         chaos, same_chaos, tried_chaos = self.recorded(program, True)
         return {f'native, of {self.settings.runs}': native, f'recorded, of {self.settings.recordings}': plain,

@@ -126,7 +126,7 @@ static inline int free_op(struct front *f, struct mutex *m, uint32_t lock, uint3
 	quick_op(f, m, owner, users);
 	__atomic_store_n(&m->lock, lock, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
-	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
+	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST) <= f->clock))
 		return JUMP(op_wake, 0, 0);
 	return 0;
 }

@@ -215,7 +215,8 @@ static void place_front(struct thread *t, struct front before)
 	struct front *front = (struct front *)ring->front;
 	*front = before;
 	front->clock = front->done = fork_base;
-	front->free = front->waited = 0;
+	front->free = 0;
+	front->waited = NOBODY_WAITS;
 	/* release: another thread may already wait for it, and then writes `waited`: nothing may be written over that */
 	__atomic_store_n(&t->front, front, __ATOMIC_RELEASE);
 	t->self = (struct hook_self *)((uint8_t *)ring + RING_SELF_AT);

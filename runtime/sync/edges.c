@@ -95,6 +95,13 @@ static bool is_done(const struct thread *source, uint64_t stamp)
 	return __atomic_load_n(&source->front->done, __ATOMIC_SEQ_CST) >= STAMP_CLOCK(stamp);
 }
 
+/* It takes the source longer to get there than to wake somebody: not worth staying awake for. */
+#define FAR 2048
+static bool is_far(const struct thread *source, uint64_t stamp)
+{
+	return STAMP_CLOCK(stamp) > __atomic_load_n(&source->front->done, __ATOMIC_RELAXED) + FAR;
+}
+
 static void lock_waiters(struct thread *source)
 {
 	for (unsigned n = 0; __atomic_exchange_n(&source->waiters_lock, 1, __ATOMIC_ACQUIRE); n++)
@@ -110,21 +117,27 @@ static void unlock_waiters(struct thread *source)
 /*
  * Who waits puts itself on the source's list and then looks once more; the source
  * stores `done` and then looks at the list. One of the two sees the other.
+ * `waited` is the smallest op of that list: a source that is far from it need not
+ * look at the list after each op. Both change under the lock. While one who is not
+ * the source takes others off the list, the old and the new value are both at
+ * most what each of those left waits for, so the source misses none.
  */
 static void wake_waiters(struct thread *source)
 {
 	lock_waiters(source);
 	struct thread **link = &source->waiters;
+	uint64_t first = NOBODY_WAITS;
 	while (*link) {
 		struct thread *w = *link;
 		if (is_done(source, w->waits_for)) {
 			*link = w->next_waiter;
 			wait_wake(w);
 		} else {
+			first = MIN(first, STAMP_CLOCK(w->waits_for));
 			link = &w->next_waiter;
 		}
 	}
-	__atomic_store_n(&source->front->waited, source->waiters != 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&source->front->waited, first, __ATOMIC_SEQ_CST);
 	unlock_waiters(source);
 }
 
@@ -134,7 +147,8 @@ static void sleep_for_op(struct thread *t, struct thread *source)
 	lock_waiters(source);
 	t->next_waiter = source->waiters;
 	source->waiters = t;
-	__atomic_store_n(&source->front->waited, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&source->front->waited, MIN(source->front->waited, STAMP_CLOCK(t->waits_for)),
+			 __ATOMIC_SEQ_CST);
 	unlock_waiters(source);
 	if (is_done(source, t->waits_for))
 		wake_waiters(source); /* ourselves among them */
@@ -155,7 +169,7 @@ static void wait_for_op(struct thread *t, uint64_t stamp)
 		ticket_pass_lost();
 	}
 	round = 0;
-	while (!is_done(source, stamp) && wait_awake(&round))
+	while (!is_done(source, stamp) && !is_far(source, stamp) && wait_awake(&round))
 		;
 	if (!is_done(source, stamp))
 		sleep_for_op(t, source);
@@ -259,7 +273,7 @@ void op_end(struct thread *t)
 	if (unlikely(races_watch))
 		races_op(t, t->op_result);
 	__atomic_store_n(&f->done, f->clock, __ATOMIC_SEQ_CST);
-	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST)))
+	if (unlikely(__atomic_load_n(&f->waited, __ATOMIC_SEQ_CST) <= f->clock))
 		wake_waiters(t);
 	/* After `done`: it may wait for an event of who waits for this op. */
 	if (order_sees_ops(t))

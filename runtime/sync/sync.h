@@ -35,9 +35,11 @@ struct front {
 	uint32_t chaos;	 /* record: > 0: perturb scheduling at ops */
 	void *heap;	 /* the allocator's state of this thread */
 	uint64_t free;	 /* replay: the log has nothing about ops below this one: no edge, no outcome, no signal */
-	uint32_t waited; /* replay: somebody sleeps until an op of this thread is done */
+	uint64_t waited; /* replay: the first op of this thread for which somebody sleeps, or NOBODY_WAITS */
 	const void *registers; /* where libheddle.so keeps registers while functions of libc run: a page or less */
 };
+
+#define NOBODY_WAITS (~0ull)
 
 /* 0: no op yet (clocks begin at 1) */
 #define STAMP(slot, clock) ((uint64_t)(slot) << 48 | (clock))

@@ -239,11 +239,12 @@ def plural(n):
 
 
 def print_loops(bench, results):
-    print('One operation (a pair for locks). Of one thread CPU time, of several wall time over all operations; replay in wall time.')
-    row('', 'native ns', 'recorded', 'replay/rec', 'log B each')
+    print('One operation (a pair for locks). Of one thread CPU time, of several wall time over all operations; replay in wall time\n'
+          'and, start-up included, in CPU time.')
+    row('', 'native ns', 'recorded', 'replay/rec', 'its CPU', 'log B each')
     for kind, threads, label, r in bench.loops(results['start_up']):
         results['loops'][f'{kind} {threads}'] = r
-        print_inside(f'{label}, {plural(threads)}', r, f'{r["bytes_each"]:.2f}')
+        print_inside(f'{label}, {plural(threads)}', r, times(r['cpu']['replayed'], r['cpu']['recorded']), f'{r["bytes_each"]:.2f}')
 
 
 def print_malloc(bench, results):

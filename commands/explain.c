@@ -18,7 +18,7 @@ static const char help[] =
 	"it does not.\n"
 	"\n"
 	"      --runs=N        give up after N reruns (1000)\n"
-	"      --timeout=S     a rerun that takes longer than S seconds hangs (60; 5 if the recorded one did)\n"
+	"      --timeout=S     a rerun that takes longer than S seconds hangs (60; 20 if the recorded one did)\n"
 	"      --expect=TEXT   a rerun fails if it does not print TEXT, whatever its exit status is\n"
 	"      --refuse=TEXT   a rerun fails if it prints TEXT, whatever its exit status is\n"
 	"  -o, --output=DIR    keep the recording of the smallest rerun that fails in the new directory DIR\n"
@@ -166,7 +166,7 @@ static void check(const struct meta *meta)
 	char *end;
 
 	bool hung = meta->status == STATUS_UNKNOWN || (WIFSIGNALED(meta->status) && WTERMSIG(meta->status) == SIGTERM);
-	o.timeout = o.timeout_text ? strtod(o.timeout_text, &end) : hung ? 5 : 60;
+	o.timeout = o.timeout_text ? strtod(o.timeout_text, &end) : hung ? 20 : 60;
 	if (o.timeout_text && (end == o.timeout_text || *end || !(o.timeout > 0)))
 		usage("--timeout wants a number greater than 0, not '%s'", o.timeout_text);
 	if (o.runs < 1)

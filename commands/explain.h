@@ -39,11 +39,12 @@ struct pair {
 	struct turns_entry b, a; /* b came first, and a can perhaps come first */
 	uint32_t until; /* a's thread goes on up to this point: its next op on the lock that is a has been made */
 };
-/* From what a rerun did from its entry `from` on. */
+/* From what a rerun did from its entry `from` on; if that is not the first, the next ones come first. */
 struct pairs *pairs_find(const struct turns_file *file, uint32_t from);
 void pairs_free(struct pairs *p);
 /* The n-th to try: each pair of places at one time first, then all of them at another, ... False: no more. */
 bool pairs_get(const struct pairs *p, unsigned n, struct pair *pair);
+unsigned pairs_places(const struct pairs *p); /* how many pairs of places */
 bool entries_conflict(const struct turns_entry *a, const struct turns_entry *b);
 
 /* ---- explain_search.c ---- */

@@ -21,6 +21,7 @@ struct key {
 struct group {
 	uint64_t places[2];
 	unsigned seen, stride, count;
+	uint32_t at;		    /* of the first b */
 	struct pair kept[KEPT + 1]; /* the last is the last */
 };
 
@@ -164,9 +165,18 @@ static void find_of(struct pairs *p, size_t i)
 		if (a->slot == b->slot || !entries_conflict(a, b))
 			continue;
 		struct group *g = group_of(p, place_of(b), place_of(a));
+		if (g && !g->seen)
+			g->at = p->keys[i].at;
 		if (g)
 			keep(g, &(struct pair){ .b = *b, .a = *a, .until = end_of(p, p->keys[j].at) + 1 });
 	}
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 struct pairs *pairs_find(const struct turns_file *file, uint32_t from)
@@ -181,6 +191,8 @@ struct pairs *pairs_find(const struct turns_file *file, uint32_t from)
 	link_others(p);
 	for (size_t i = 0; i < p->key_count; i++)
 		find_of(p, i);
+	if (from)
+		qsort(p->groups, p->group_count, sizeof *p->groups, by_first);
 	return p;
 }
 
@@ -191,6 +203,11 @@ void pairs_free(struct pairs *p)
 	free(p->groups);
 	free(p->keys);
 	free(p);
+}
+
+unsigned pairs_places(const struct pairs *p)
+{
+	return (unsigned)p->group_count;
 }
 
 bool pairs_get(const struct pairs *p, unsigned n, struct pair *pair)

@@ -23,7 +23,7 @@ static struct {
 	sigset_t wanted, before;
 } r;
 
-enum { LOOK_MS = 2, PATIENCE_MS = 2000 };
+enum { LOOK_MS = 2, PATIENCE_MS = 2000, STUCK_MS = 300 };
 
 /* ---- what is run ---------------------------------------------------------------------------------------------- */
 
@@ -152,6 +152,7 @@ static void interrupted(int sig)
 static bool wait_for(pid_t pid)
 {
 	struct timespec nap = { .tv_nsec = 1000000 * LOOK_MS };
+	unsigned stuck = 0;
 	double looks = 0, most = r.options->timeout * 1000 / LOOK_MS;
 
 	while (waitpid(pid, NULL, WNOHANG) == 0) {
@@ -159,6 +160,9 @@ static bool wait_for(pid_t pid)
 		if (sig > 0 && sig != SIGCHLD)
 			interrupted(sig);
 		looks += sig < 0;
+		stuck = r.file->stuck ? stuck + (sig < 0) : 0;
+		if (stuck > STUCK_MS / LOOK_MS && looks < most)
+			looks = most; /* a deadlock: there is nothing to wait for */
 		if (looks >= most && looks < most + 1)
 			kill(pid, SIGTERM); /* which record hands on */
 		if (looks > most + PATIENCE_MS / LOOK_MS)
@@ -175,7 +179,7 @@ static void cannot_rerun(void)
 
 	progress_end();
 	fwrite(text, 1, n, stderr);
-	die("%s could not be run again; above is what it said", r.program);
+	die("%s could not be run again in %s%s", r.program, r.cwd, n ? "; above is what it said" : "");
 }
 
 static bool fails(bool ended)
@@ -216,7 +220,7 @@ bool runs_fails(const struct schedule *s)
 	remove_all(r.trace);
 	r.file->switches = s->count;
 	r.file->backwards = s->backwards;
-	r.file->made = r.file->entries = 0;
+	r.file->made = r.file->entries = r.file->stuck = 0;
 	memcpy(r.file->list, s->list, sizeof s->list);
 	fflush(NULL);
 	pid_t pid = fork();

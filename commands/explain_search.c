@@ -43,39 +43,71 @@ static bool made_all(void)
 
 /* ---- finding one ------------------------------------------------------------------------------------------------------- */
 
-enum { PARENTS = 24, SECOND_TRIES = 60, ROUNDS = 4 };
-/* Schedules that passed, and did something else than the one before. */
+/* Two changes: SECOND pairs of places that come next after each pair of places at its first time. TIMES: at how many times each pair of
+   places is tried before that, and in all. */
+enum { PARENTS = 128, SECOND = 14, ROUNDS = 4, TIMES_BEFORE = 3, TIMES = 8 };
+
+/* Schedules that passed, and made their switches. */
 static struct schedule parents[PARENTS];
 static unsigned parent_count;
 
-static bool try_pairs(struct schedule *s, uint32_t from, bool keep_parents, unsigned times)
+static bool try_pairs(struct schedule *s, const struct pairs *p, unsigned from, unsigned to, unsigned keep_parents)
 {
-	struct pairs *p = pairs_find(runs_file(), from);
 	struct pair pair;
-	bool found = false;
 
-	for (unsigned n = 0; n < times && !found && !runs_over() && pairs_get(p, n, &pair); n++) {
+	for (unsigned n = from; n < to && !runs_over() && pairs_get(p, n, &pair); n++) {
 		struct schedule new = with_pair(s, &pair);
-		found = runs_fails(&new);
-		if (found)
+		if (runs_fails(&new)) {
 			*s = new;
-		else if (keep_parents && parent_count < PARENTS && made_all())
-			parents[parent_count++] = new;
-	}
-	pairs_free(p);
-	return found;
-}
-
-/* Two of them: what the threads do after the first is turned round, too. */
-static bool find_two(struct schedule *s)
-{
-	for (unsigned i = 0; i < parent_count && !runs_over(); i++) {
-		struct schedule two = parents[i];
-		if (runs_fails(&two) ||
-		    (made_all() && try_pairs(&two, runs_file()->list[1].made - 1, false, SECOND_TRIES))) {
-			*s = two;
 			return true;
 		}
+		if (n < keep_parents && parent_count < PARENTS && made_all())
+			parents[parent_count++] = new;
+	}
+	return false;
+}
+
+static bool try_second(struct schedule *s)
+{
+	for (unsigned i = 0; i < parent_count && !runs_over(); i++) {
+		*s = parents[i];
+		if (runs_fails(s))
+			return true;
+		if (!made_all())
+			continue;
+		struct pairs *p = pairs_find(runs_file(), runs_file()->list[1].made - 1);
+		bool found = try_pairs(s, p, 0, SECOND, 0);
+		pairs_free(p);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+/* With threads that take turns in this direction, or in the other. */
+struct direction {
+	struct schedule base;
+	struct pairs *pairs; /* NULL: it fails anyway */
+};
+
+static bool find_failing(struct schedule *s, struct direction d[2])
+{
+	for (unsigned i = 0; i < 2 && !runs_over(); i++) {
+		*s = d[i].base = (struct schedule){ .backwards = i };
+		if (runs_fails(s))
+			continue;
+		d[i].pairs = pairs_find(runs_file(), 0);
+		unsigned places = pairs_places(d[i].pairs);
+		if (try_pairs(s, d[i].pairs, 0, TIMES_BEFORE * places, places))
+			return true;
+	}
+	if (try_second(s))
+		return true;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned places = d[i].pairs ? pairs_places(d[i].pairs) : 0;
+		*s = d[i].base;
+		if (places && try_pairs(s, d[i].pairs, TIMES_BEFORE * places, TIMES * places, 0))
+			return true;
 	}
 	return false;
 }
@@ -278,17 +310,13 @@ bool explain_search(struct explanation *e)
 	struct schedule *s = &e->schedule;
 
 	*e = (struct explanation){ 0 };
-	bool found = false;
-	unsigned passed = 0;
-	for (unsigned backwards = 0; backwards < 2 && !found && !runs_over(); backwards++) {
-		*s = (struct schedule){ .backwards = backwards };
-		if (runs_fails(s))
-			continue;
-		passed++;
-		found = try_pairs(s, 0, true, ~0u);
-	}
-	e->never_passes = !passed;
-	if (!found && !find_two(s))
+	struct direction d[2] = { 0 };
+	bool found = find_failing(s, d);
+	e->never_passes = !d[0].pairs && !d[1].pairs;
+	for (unsigned i = 0; i < 2; i++)
+		if (d[i].pairs)
+			pairs_free(d[i].pairs);
+	if (!found)
 		return false;
 	drop_pairs(s);
 	for (unsigned k = 0; k < s->count; k += 2)

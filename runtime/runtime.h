@@ -365,8 +365,8 @@ void turns_access(struct thread *t, unsigned number);
 void turns_op(struct thread *t);
 void turns_call_begins(struct thread *t, unsigned nr);
 void turns_call_ended(struct thread *t);
-/* Around a wait in the kernel. The second may wait, of course. */
-void turns_leave(struct thread *t);
+/* Around a wait in the kernel; forever: without a time limit. The second may wait, of course. */
+void turns_leave(struct thread *t, bool forever);
 void turns_enter(struct thread *t);
 /* It can run as soon as somebody lets it; it ends, and touches nothing of the slot any more. */
 void turns_created(struct thread *child);

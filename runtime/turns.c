@@ -28,6 +28,7 @@ static struct turn {
 	uint32_t points; /* so far */
 	uint32_t since;	 /* points since it got the turn */
 	bool idle;	 /* it has yielded, and changed nothing since */
+	bool forever;	 /* asleep until another thread wakes it: without a time limit */
 	bool told;	 /* it runs since a switch wanted it to: it does not yield */
 } turns[MAP_SLOTS];
 static struct turns_file *file;
@@ -127,7 +128,17 @@ static void take_turn(struct thread *t)
 		look_at_owner(t, who, &looks);
 	}
 	set_state(t->slot, RUNS);
+	file->stuck = 0;
 	turns[t->slot].since = 0;
+}
+
+/* Nobody can run, and nobody will: only a signal could change that. */
+static bool all_stuck(void)
+{
+	uint32_t slot = 0, n = thread_highest();
+	while (slot < n && (state_of(slot) == GONE || (state_of(slot) == ASLEEP && turns[slot].forever)))
+		slot++;
+	return slot == n;
 }
 
 /* The thread is in this state from now on; next: 1 + who runs now if it can, 0: whoever is next. False: nobody else can. */
@@ -140,6 +151,7 @@ static bool hand_over(struct thread *t, enum turn_state state, uint32_t next)
 		next = next_ready(t->slot);
 	if (next || state != READY) {
 		set_state(t->slot, state);
+		file->stuck = !next && all_stuck();
 		give(next);
 	}
 	order_unlock(&lock);
@@ -153,8 +165,9 @@ static void let_others(struct thread *t, uint32_t next)
 	turns[t->slot].since = 0;
 }
 
-void turns_leave(struct thread *t)
+void turns_leave(struct thread *t, bool forever)
 {
+	turns[t->slot].forever = forever;
 	turns[t->slot].told = false;
 	if (state_of(t->slot) == RUNS)
 		hand_over(t, ASLEEP, 0);
@@ -294,7 +307,7 @@ void turns_call_begins(struct thread *t, unsigned nr)
 		let_others(t, 0);
 	turns[t->slot].idle = yields;
 	if (is_sleep(t, nr)) {
-		turns_leave(t);
+		turns_leave(t, false);
 	} else if (row && row->flags & SYS_WAITS) {
 		turns[t->slot].tid = (uint32_t)SYS0(__NR_gettid);
 		set_state(t->slot, IN_CALL);

@@ -41,6 +41,8 @@ struct turns_file {
 		backwards; /* whose turn it is when a thread waits: the next lower slot that can run, not the next higher */
 	uint32_t made;	   /* switches that came */
 	uint32_t entries;
+	uint32_t stuck; /* 1: every thread waits for another one */
+	uint32_t unused;
 	struct turns_switch list[TURNS_SWITCHES];
 	struct turns_entry log[];
 };

@@ -305,7 +305,7 @@ long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, co
 	uint64_t op = 9 | (deadline && clockid == 0 ? 256 : 0); /* not private: other processes may share the word */
 	uint64_t args[6] = { (uint64_t)word, op, value, (uint64_t)deadline, 0, 0xffffffff };
 	if (unlikely(turns_wanted))
-		turns_leave(t);
+		turns_leave(t, !deadline);
 	long r = gate_wait(&t->held, __NR_futex, args);
 	if (unlikely(turns_wanted))
 		turns_enter(t);

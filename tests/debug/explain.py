@@ -1,17 +1,18 @@
 """heddle explain: it names the order that each bug of the gallery needs (the `explain:` line of the program), and nothing is left behind.
 
 The programs fail in the first few runs of a hunt with two threads. Not here: those that need more threads or more luck to fail (contest_bounded_buffer,
-pbzip2_order, contest_ping_pong, injected), one whose failure needs two changes of order among very many (contest_critical), one whose input
+pbzip2_order, contest_ping_pong, injected), one whose failure needs two changes of order, which takes 600 reruns (contest_critical), one whose input
 is random (contest_buffer_writer), and one of whose locks the compiler makes one (string_buffer).
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
 import cells
-from harness import CANNOT, USAGE, end_session
+from harness import CANNOT, ROOT, USAGE, end_session
 
 NONE = 1        # explain's exit status when it has found nothing
 GALLERY = ('aget_progress', 'apache_log', 'apache_refcount', 'contest_account', 'contest_airline', 'contest_allocation', 'contest_bubble_sort',
@@ -71,6 +72,15 @@ def case_explain_in_words(t):
             b'the other way round it passes' in outcome.err, f'{outcome}')
     again = t.replay(t.path('small'))
     t.check(again.status == 1 and b'FAILED' in again.out, f'the kept rerun: {again}')
+
+
+def case_explain_a_hang(t):
+    """Two threads that wait for each other's lock, for ever, in a program that heddle-cc has not built."""
+    program = t.compile(os.path.join(ROOT, 'tests/debug/parts/hang.c'), name='debug/hang')
+    t.run_well([t.heddle, 'hunt', '-q', '--timeout=3', '-o', t.path('trace'), '--', program], timeout=600)
+    outcome = explain(t, t.path('trace'))
+    t.check(outcome.status == 0 and re.search(rb'fails because lock of ([ab]) \(\S+hang\.c:\d+, thread [01]\) ran before lock of \1 \(', outcome.err),
+            f'{outcome}')
 
 
 def case_explain_nothing(t):

@@ -390,7 +390,7 @@ static void check_map_count(struct finding *f)
 		found(f, LIMITED, "sysctl vm.max_map_count=65530", "%ld mappings a process: room for %ld threads", most,
 		      most / 8);
 	else
-		found(f, FINE, "", "%ld mappings a process; heddle takes four a thread", most);
+		found(f, FINE, "", "%ld mappings a process; heddle takes five a thread", most);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------ */

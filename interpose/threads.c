@@ -22,18 +22,29 @@ static uint32_t threads; /* what libc knows about threads: lists of stacks, keys
 
 static int created; /* some thread */
 
-/* By slot: is it detached? Written by its creator, and by who detaches it. */
-static uint8_t detached[MAP_SLOTS];
+/* What we know of a thread on a stack of ours, by slot. */
+static struct known {
+	uint8_t detached; /* written by its creator, and by who detaches it */
+	uint32_t guard;	  /* bytes; libc does not know of it. Written by its creator */
+} known[MAP_SLOTS];
 
-static uint8_t *detached_of(pthread_t thread)
+static struct known *known_of(pthread_t thread)
 {
-	static uint8_t other;
-	other = 0;
+	static struct known other;
+	other = (struct known){ 0 };
 	uint64_t at = (uint64_t)thread;
 	if (at < MAP_STACKS_BASE || at >= MAP_STACKS_END)
 		return &other;
-	return &detached[(at - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM];
+	return &known[(at - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM];
 }
+
+/* Stacks that a slot has no room for. The list only grows, by one creator at a time; a place is filled before it counts. */
+enum { LARGE_MOST = 1024 };
+static struct large {
+	void *stack;
+	size_t guard;
+} large[LARGE_MOST];
+static unsigned large_count;
 
 /* ---- creation --------------------------------------------------------------------------- */
 
@@ -97,23 +108,38 @@ static size_t stack_size(const pthread_attr_t *attr, size_t *most)
 	return size;
 }
 
-/* Gives the thread to come a stack, unless the program has chosen one. */
+static void *map_large(size_t size, size_t guard)
+{
+	/* never given back: when libc is done with it is not ours to know */
+	char *low = mmap(0, guard + size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (low == MAP_FAILED)
+		return low;
+	mprotect(low, guard, PROT_NONE);
+	if (large_count < LARGE_MOST) {
+		large[large_count] = (struct large){ low + guard, guard };
+		__atomic_store_n(&large_count, large_count + 1, __ATOMIC_RELEASE);
+	}
+	return low + guard;
+}
+
+/* Gives the thread to come a stack, unless the program has chosen one. As libc's, it has its guard below. */
 static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given)
 {
 	void *chosen = 0;
-	size_t most, chosen_size = 0;
+	size_t most, chosen_size = 0, guard = 0, page = (size_t)sysconf(_SC_PAGESIZE);
 	/* libc answers with the end of the stack, less its size; nobody's stack ends at 0 */
 	if (given && !pthread_attr_getstack(given, &chosen, &chosen_size) && (uintptr_t)chosen + chosen_size)
 		return 0;
 	size_t size = stack_size(given, &most);
-	void *stack = (void *)CALL(thread_reserve, size);
-	if (!stack) {
-		/* never given back: when libc is done with it is not ours to know */
-		stack = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
-			     -1, 0);
-		if (stack == MAP_FAILED)
-			return EAGAIN;
-	}
+	pthread_attr_getguardsize(attr, &guard);
+	guard = (guard + page - 1) / page * page;
+	void *stack = (void *)CALL(thread_reserve, size, guard);
+	if (!stack)
+		stack = map_large(size, guard);
+	if (stack == MAP_FAILED)
+		return EAGAIN;
+	known_of((pthread_t)stack)->guard = (uint32_t)guard; /* before the thread is there and asks */
 	return pthread_attr_setstack(attr, stack, size);
 }
 
@@ -151,12 +177,33 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 		r = REAL(pthread_create)(thread, &attr, start, s);
 	if (r)
 		CALL(thread_cancel_reserve);
-	else if ((*detached_of(*thread) = (uint8_t)is_detached(given)))
+	else if ((known_of(*thread)->detached = (uint8_t)is_detached(given)))
 		CALL(thread_released, *thread);
 	SECTION_LEAVE(&threads);
 	libc_after_create();
 	if (r)
 		free(s);
+	return r;
+}
+
+static size_t guard_of(pthread_t thread, const pthread_attr_t *attr)
+{
+	void *stack = 0;
+	size_t size;
+	pthread_attr_getstack(attr, &stack, &size);
+	for (unsigned i = __atomic_load_n(&large_count, __ATOMIC_ACQUIRE); i--;)
+		if (large[i].stack == stack)
+			return large[i].guard;
+	return known_of(thread)->guard;
+}
+
+/* libc takes a stack that it was given for one without a guard; Rust's library insists on one. */
+EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+	int r = REAL(pthread_getattr_np)(thread, attr);
+	size_t guard = r ? 0 : guard_of(thread, attr);
+	if (guard)
+		pthread_attr_setguardsize(attr, guard);
 	return r;
 }
 
@@ -187,7 +234,7 @@ static int join(pthread_t thread, void **result, int how, clockid_t clock, const
 	int type, r;
 	if (pthread_equal(thread, pthread_self()))
 		return EDEADLK;
-	if (*detached_of(thread))
+	if (known_of(thread)->detached)
 		return EINVAL;
 	before_wait();
 	if (how == JOIN_WAIT) {
@@ -234,7 +281,7 @@ EXPORT int pthread_detach(pthread_t thread)
 	SECTION_ENTER(&threads);
 	int r = REAL(pthread_detach)(thread);
 	if (!r) {
-		*detached_of(thread) = 1;
+		known_of(thread)->detached = 1;
 		CALL(thread_released, thread);
 	}
 	SECTION_LEAVE(&threads);

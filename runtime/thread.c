@@ -312,25 +312,44 @@ void thread_clone(struct call *c)
 
 /* ---- what libheddle.so tells about threads -------------------------------------------------- */
 
-/* Reserves the slot of the thread that the caller is about to create, and gives the top of a stack for it. */
-long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t b, uint64_t c, uint64_t d)
+/*
+ * The room of a slot is mapped once; what an earlier thread left there is there again at replay. Only the part that the thread
+ * to come asks for can be used: below lies its guard, which faults as that of libc's own stacks does.
+ */
+static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 {
-	(void)b, (void)c, (void)d;
+	static uint64_t usable_from[MAP_SLOTS]; /* by slot; 0: not mapped yet */
+	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM, end = base + MAP_THREAD_STACK_ROOM;
+	uint64_t stack = end - ALIGN_UP(size, page_size), was = usable_from[slot];
+
+	if (!was) {
+		SYS6(__NR_mmap, base, MAP_THREAD_STACK_ROOM, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK, -1, 0);
+		was = end;
+	}
+	if (stack < was)
+		SYS3(__NR_mprotect, stack, was - stack, PROT_READ | PROT_WRITE);
+	else if (stack > was)
+		SYS3(__NR_mprotect, was, stack - was, PROT_NONE);
+	usable_from[slot] = stack;
+	return stack;
+}
+
+/* Reserves the slot of the thread that the caller is about to create, and gives a stack for it; 0: too large. */
+long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64_t c, uint64_t d)
+{
+	(void)c, (void)d;
 	op_begin(t);
 	t->reserved = (uint32_t)op_outcome(t, replaying ? 0 : choose_slot() + 1);
 	uint32_t slot = t->reserved - 1;
 	if (slot >= MAP_SLOTS)
 		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
 	op_end(t);
-	if (size + 2 * page_size > MAP_THREAD_STACK_ROOM)
+	if (guard > MAP_THREAD_STACK_ROOM || size + guard + 2 * page_size > MAP_THREAD_STACK_ROOM)
 		return 0;
-	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM;
-	/* mapped once for the slot; what an earlier thread left there is there again at replay */
 	if (replaying)
 		wait_for_slot(slot);
-	SYS6(__NR_mmap, base + page_size, MAP_THREAD_STACK_ROOM - page_size, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK, -1, 0);
-	return (long)(base + MAP_THREAD_STACK_ROOM - ALIGN_UP(size, page_size));
+	return (long)stack_of_slot(slot, size);
 }
 
 /* pthread_create failed after all. */

@@ -152,7 +152,7 @@ int shape_ioctl(const uint64_t args[6], struct sys_io *io)
 	case 0xff: return namespaces(number, io);
 	case 0x8b: /* wireless: pointers inside; the answer of every other interface */ return EOPNOTSUPP;
 	case 0x89:
-		if (number == SIOCETHTOOL) /* a pointer inside; many interfaces answer so */
+		if (number == SIOCETHTOOL || number == SIOCGIFCONF) /* pointers inside; callers know other ways */
 			return EOPNOTSUPP;
 		break;
 	case 'f': /* an open end: extents, encryption, verity. All callers know this answer */

@@ -307,8 +307,8 @@ struct control {
 	uint32_t inexact;	/* signals delivered at no event */
 	uint32_t shares_memory; /* record: 1: processes share writable memory, whose order is not recorded */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
-	uint32_t processes;		/* record: images that have started */
-	uint32_t stop;			/* enum stop_kind */
+	uint32_t processes; /* record: that have been forked, and images that have started; 1: there is nobody else */
+	uint32_t stop;	    /* enum stop_kind */
 	uint32_t stop_lock;
 	char trace[PATH_ROOM];	  /* absolute path of the trace directory */
 	char work_dir[PATH_ROOM]; /* replay: unpacked streams, p<N>.t<M>.raw; record: same as trace */

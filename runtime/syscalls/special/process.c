@@ -54,7 +54,6 @@ static void become_child(struct call *c, uint32_t image)
 		process_id = (uint32_t)SYS0(__NR_getpid);
 		log_forked(t, image);
 		log_fork_start(t);
-		__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
 	}
 	signals_after_fork(t, true);
 	t->front->tid = process_id;
@@ -80,12 +79,20 @@ static void follow_all(struct thread *t)
 	}
 }
 
+/* From here on nobody is alone (shown_write()). The child itself could not say so in time: its parent may be just between a
+   write and its place in the order of all. */
+static void expect_process(void)
+{
+	__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
+}
+
 /* fork: also clone without CLONE_VM. */
 static void record_fork(struct call *c)
 {
 	follow_all(c->t);
 	uint32_t image = __atomic_fetch_add(&control->next_image, 1, __ATOMIC_RELAXED);
 	call_begin(c);
+	expect_process();
 	signals_before_fork();
 	thread_before_fork();
 	log_before_fork(c->t);
@@ -174,6 +181,7 @@ static void do_vfork(struct call *c)
 static void record_vfork(struct call *c)
 {
 	log_simple(c->t, ENTRY_VFORK, c->nr, 0, (int64_t)c->args[0], 0, 0);
+	expect_process();
 	do_vfork(c);
 	log_simple(c->t, ENTRY_VFORK_END, c->nr, 0, c->result, 0, 0);
 }

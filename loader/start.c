@@ -62,6 +62,11 @@ static void map_control(const char *path)
 	long r = fd < 0 ? fd :
 			  SYS6(__NR_mmap, MAP_CONTROL_BASE, CONTROL_SIZE, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_FIXED, fd, 0);
+	if (r == -EACCES)
+		cannot("the program has changed its user and then started another program, which may not open the "
+		       "trace "
+		       "(%s); record it as that user, as in: su USER -c 'heddle record ...'",
+		       path);
 	if (is_error(r))
 		cannot("the loader is started by heddle record and heddle replay, not by hand (control file '%s': "
 		       "error %d)",

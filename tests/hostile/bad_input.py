@@ -119,6 +119,13 @@ def case_set_uid(t):
     t.check(b'heddle:' in outcome.err and b'privilege' in outcome.err, f'nothing said: {outcome.err!r}')
 
 
+def case_changed_user(t):
+    """A program that gives up its privilege and starts another: that one may not write to the trace, which is private."""
+    t.need_root()
+    recorded = t.record(['python3', '-c', 'import os; os.setuid(65534); os.execlp("true", "true")'])
+    t.check(recorded.status == CANNOT and b'changed its user' in recorded.err, recorded)
+
+
 def case_existing_trace(t):
     t.folder('trace')
     with open(t.path('trace', 'precious'), 'w') as file:

@@ -25,7 +25,7 @@ static LLVMModuleRef read_part(struct module *m, const char *path)
 	if (LLVMParseBitcodeInContext2(m->context, buffer, &module))
 		compiler_die("%s is not LLVM bitcode; install heddle again", path);
 	LLVMDisposeMemoryBuffer(buffer);
-	plugin_forget_flags(module);
+	plugin_erase_metadata(module, "llvm.module.flags"); /* how it was compiled: the program's own count */
 	LLVMSetTarget(module, LLVMGetTarget(m->module));
 	LLVMSetDataLayout(module, LLVMGetDataLayoutStr(m->module));
 	return module;

@@ -86,7 +86,7 @@ static bool is_early(const struct group *g, LLVMValueRef value, unsigned depth)
 {
 	if (!LLVMIsAInstruction(value) || !is_inside(g, value))
 		return true;
-	if (depth > 8 || !plugin_is_computed(value))
+	if (depth > 8 || !is_computed(value))
 		return false;
 	for (int i = 0; i < LLVMGetNumOperands(value); i++)
 		if (!is_early(g, LLVMGetOperand(value, (unsigned)i), depth + 1))
@@ -155,7 +155,7 @@ static size_t find_group(struct module *m, size_t at, size_t end, struct group *
 			renew_addr(a);
 		if (hooked && (!is_plain(a) || g->accesses == GROUP_MAX || !is_early(g, a->addr, 0)))
 			break;
-		if (!hooked && !plugin_is_harmless(i))
+		if (!hooked && !is_harmless(i))
 			break;
 		g->inside[g->count++] = i;
 		if (hooked) {
@@ -307,7 +307,8 @@ void groups_copy(struct module *m)
 	for (size_t at = 0; at < m->count;) {
 		const struct access *a = &m->accesses[at];
 		size_t next = at + 1;
-		if (a->shape != SHAPE_NONE && is_plain(a) && !plugin_is_unoptimised(a->inst)) {
+		if (a->shape != SHAPE_NONE && is_plain(a) &&
+		    !is_unoptimised(LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst)))) {
 			next = find_group(m, at, m->count, g);
 			if (g->accesses > 1)
 				copy_group(m, g);

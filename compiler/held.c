@@ -199,7 +199,7 @@ static void list_unsuited(struct finding *f, LLVMValueRef function)
 				suited &= is_suited_access(&f->m->accesses[at]);
 				value = !LLVMIsACallInst(i) && !LLVMIsAInvokeInst(i) && !LLVMIsACallBrInst(i);
 			}
-			suited &= value || plugin_is_harmless_anywhere(i);
+			suited &= value || is_harmless_anywhere(i);
 		}
 		if (!suited)
 			f->unsuited.block[f->unsuited.count++] = b;
@@ -290,7 +290,7 @@ void held_find(struct module *m)
 		while (f.end < m->count && m->accesses[f.end].shape != SHAPE_POLL &&
 		       LLVMGetBasicBlockParent(LLVMGetInstructionParent(m->accesses[f.end].inst)) == function)
 			f.end++;
-		if (f.first == f.end || select_ignored(m, function))
+		if (f.first == f.end || select_ignored(m, function) || is_unoptimised(function))
 			continue;
 		make_list(&f.unsuited, LLVMCountBasicBlocks(function));
 		make_list(&f.hooked, f.end - f.first);

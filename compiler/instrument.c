@@ -444,7 +444,7 @@ static void close_module(struct module *m)
 }
 
 /* A call has up to two accesses, before and after it: it is marked if both are left out. */
-static void mark_left_out(struct module *m)
+static void mark_all_left_out(struct module *m)
 {
 	for (size_t i = 0; i < m->count;) {
 		size_t next = i;
@@ -452,7 +452,7 @@ static void mark_left_out(struct module *m)
 		for (; next < m->count && m->accesses[next].inst == m->accesses[i].inst; next++)
 			all &= m->accesses[next].shape == SHAPE_NONE;
 		if (all)
-			plugin_mark(m->module, m->accesses[i].inst, m->accesses[i].why);
+			mark_left_out(m, m->accesses[i].inst, m->accesses[i].why);
 		i = next;
 	}
 }
@@ -488,7 +488,7 @@ int instrument_early(LLVMModuleRef module)
 	select_begin(&m);
 	walk_all(&m);
 	races_apply(&m);
-	mark_left_out(&m);
+	mark_all_left_out(&m);
 	close_module(&m);
 	return 1;
 }
@@ -497,7 +497,7 @@ static void leave_out_marked(struct module *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		struct access *a = &m->accesses[i];
-		const char *why = a->shape == SHAPE_NONE ? NULL : plugin_marked(m->module, a->inst);
+		const char *why = a->shape == SHAPE_NONE ? NULL : marked_left_out(m, a->inst);
 		if (!why)
 			continue;
 		a->shape = SHAPE_NONE;

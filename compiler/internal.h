@@ -157,9 +157,22 @@ void held_end(void);
 /* groups.c: gives accesses that follow one another a copy without hooks */
 void groups_copy(struct module *m);
 
+/* marks.c: marks an access as left out for a reason, so that the mark reaches the end of the optimiser; NULL: not marked */
+void mark_left_out(struct module *m, LLVMValueRef inst, const char *why);
+const char *marked_left_out(struct module *m, LLVMValueRef inst);
+
+/* harmless.c: can it be among hooked accesses in one bracket? anywhere: also jumps, and values that come together */
+bool is_harmless(LLVMValueRef inst);
+bool is_harmless_anywhere(LLVMValueRef inst);
+bool is_harmless_in_copy(LLVMValueRef inst);
+/* Can it as well be computed earlier? Is the function not to be optimised? */
+bool is_computed(LLVMValueRef inst);
+bool is_unoptimised(LLVMValueRef function);
+
 /* plugin.cpp: what LLVM-C does not offer */
 LLVMBasicBlockRef plugin_split(LLVMValueRef before);
-void plugin_forget_flags(LLVMModuleRef module);
+void plugin_erase_metadata(LLVMModuleRef module, const char *name);
+LLVMMetadataRef plugin_distinct_node(LLVMContextRef context);
 /* Where code can be put that runs after the call has returned. */
 LLVMValueRef plugin_after(LLVMValueRef call);
 void plugin_keep(LLVMModuleRef module, LLVMValueRef global);
@@ -184,37 +197,37 @@ bool plugin_edge_dominates(LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMBas
 /* The innermost loop around a block, or the one `out` further out. False: there is none. */
 bool plugin_loop(LLVMBasicBlockRef block, unsigned out, struct plugin_loop *found);
 bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
-/* Marks an access as left out for a reason, so that the mark reaches the end of the optimiser; NULL: not marked. */
-void plugin_mark(LLVMModuleRef module, LLVMValueRef inst, const char *why);
-const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst);
-void plugin_unmark(LLVMModuleRef module);
-/* Can it be among hooked accesses in one bracket? Can it as well be computed earlier? Is its function not to be optimised? */
-bool plugin_is_harmless(LLVMValueRef inst);
-bool plugin_is_harmless_anywhere(LLVMValueRef inst); /* also jumps, and values that come together */
-bool plugin_is_computed(LLVMValueRef inst);
-bool plugin_is_unoptimised(LLVMValueRef inst);
+/* Can it be computed earlier, though nobody may want it? */
+bool plugin_is_safe_earlier(LLVMValueRef inst);
 bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes);
 /* Gives every loop of the function one block before it and after it, and values used outside a place there. */
 void plugin_tidy_loops(LLVMValueRef function);
-/* A pointer of a loop: begins at `first`, moves on by `stride` bytes each round; `size` bytes are accessed at each. */
-struct pointer {
-	LLVMValueRef first, stride;
+/* Finds loops that can have a copy without hooks, and makes it. What scalar evolution knows is `const void *`. */
+struct plugin_copying;
+struct plugin_range {
+	LLVMValueRef addr;
 	uint64_t size;
 	bool writes;
 };
-/* What is done with a loop that goes round `more` times after the first, and makes `each` accesses a round. */
 struct loop_copier {
 	void *arg;
-	/* Is it in a held bracket? */
-	bool (*wanted)(void *arg, LLVMBasicBlockRef header);
-	/* 0: no hook; HOOK_READ | HOOK_WRITE: a load or store, or which sides of a memset or memcpy; -1: another hook */
-	int (*hooked)(void *arg, LLVMValueRef inst);
-	/* Builds before `at`: may the copy run? */
-	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMBasicBlockRef header, LLVMValueRef more, uint64_t each,
-			      const struct pointer *pointers, size_t count);
+	/* A loop is looked at. False: it is not wanted. */
+	bool (*begin)(void *arg, LLVMBasicBlockRef header);
+	/* The hooked ranges of an instruction, -1: it cannot be in such a loop. */
+	int (*ranges)(void *arg, LLVMValueRef inst, struct plugin_range to[2]);
+	/* One of them begins at `first`, and moves on by `stride` (NULL: does not). False: it cannot be checked. */
+	bool (*add)(void *arg, struct plugin_copying *c, const void *first, const void *stride,
+		    const struct plugin_range *range);
+	/* The loop is suited, and goes round `more` times after the first: builds what check() needs, then what says whether the copy may run. */
+	void (*expand)(void *arg, struct plugin_copying *c, LLVMValueRef at);
+	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMValueRef more);
 	void (*after_copy)(void *arg, LLVMValueRef at);
 };
 void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier);
+/* How far is b behind a, if that is always the same? */
+bool plugin_always_apart(struct plugin_copying *c, const void *a, const void *b, int64_t *bytes);
+LLVMValueRef plugin_expand_address(struct plugin_copying *c, const void *address, int64_t plus, LLVMValueRef at);
+LLVMValueRef plugin_expand_stride(struct plugin_copying *c, const void *stride, LLVMValueRef at);
 /* Calls found() for each loop with one block before it all of whose blocks are suited; for loops in it only if that says no. */
 struct plugin_nest {
 	LLVMBasicBlockRef before;

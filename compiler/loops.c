@@ -13,6 +13,7 @@
  * Only loops that are left at the end of a round, and whose hooked accesses are made in every round: so their number is
  * known, and all addresses up to the last are accessed. Nothing in such a loop waits or calls.
  */
+#include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 #include "compiler/emit.h"
 
@@ -21,12 +22,23 @@ struct hooked {
 	LLVMValueRef inst;
 	enum shape shape;
 };
+/* Accesses that are a fixed way apart go with one another: they are checked as one. */
+struct together {
+	const void *begin, *step; /* what scalar evolution knows; step NULL: always at the same place */
+	int64_t from, to;
+	bool writes;
+	LLVMValueRef first, stride;
+};
+#define TOGETHER_MOST 24
 struct copying {
 	struct module *m;
 	struct hooked *hooked;
 	size_t count;
 	/* of the loop at hand */
 	const struct held *held;
+	uint64_t each; /* accesses in a round */
+	struct together together[TOGETHER_MOST];
+	size_t together_count;
 	LLVMValueRef accesses;
 };
 
@@ -37,29 +49,112 @@ static int compare(const void *a, const void *b)
 	return (x->inst > y->inst) - (x->inst < y->inst);
 }
 
-static bool wanted(void *arg, LLVMBasicBlockRef header)
-{
-	(void)arg;
-	return held_of(header);
-}
-
-static int hooked(void *arg, LLVMValueRef inst)
+static bool begin(void *arg, LLVMBasicBlockRef header)
 {
 	struct copying *c = arg;
+
+	c->held = held_of(header);
+	c->each = c->together_count = 0;
+	return c->held;
+}
+
+static enum shape shape_of(const struct copying *c, LLVMValueRef inst)
+{
 	const struct hooked *found =
 		bsearch(&(struct hooked){ inst, SHAPE_NONE }, c->hooked, c->count, sizeof *c->hooked, compare);
 
-	switch (found ? found->shape : SHAPE_NONE) {
+	return found ? found->shape : SHAPE_NONE;
+}
+
+static int load_or_store(struct copying *c, LLVMValueRef inst, bool writes, struct plugin_range *to)
+{
+	LLVMTypeRef type = LLVMTypeOf(writes ? LLVMGetOperand(inst, 0) : inst);
+
+	if (LLVMGetTypeKind(type) == LLVMScalableVectorTypeKind || LLVMGetVolatile(inst) ||
+	    LLVMGetOrdering(inst) != LLVMAtomicOrderingNotAtomic)
+		return -1;
+	*to = (struct plugin_range){ LLVMGetOperand(inst, writes),
+				     LLVMStoreSizeOfType(LLVMGetModuleDataLayout(c->m->module), type), writes };
+	return 1;
+}
+
+/* memset, memcpy, memmove: which sides of it are hooked. */
+static int memory_call(LLVMValueRef inst, unsigned sides, struct plugin_range to[2])
+{
+	LLVMValueRef length = LLVMGetOperand(inst, 2), is_volatile = LLVMGetOperand(inst, 3);
+	uint64_t size = LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : 0;
+	int n = 0;
+
+	if (LLVMIsAConstantInt(is_volatile) && LLVMConstIntGetZExtValue(is_volatile))
+		return -1;
+	if (sides & HOOK_WRITE)
+		to[n++] = (struct plugin_range){ LLVMGetOperand(inst, 0), size, true };
+	if (sides & HOOK_READ)
+		to[n++] = (struct plugin_range){ LLVMGetOperand(inst, 1), size, false };
+	return n;
+}
+
+static int ranges(void *arg, LLVMValueRef inst, struct plugin_range to[2])
+{
+	struct copying *c = arg;
+	enum shape shape = shape_of(c, inst);
+
+	if (shape == SHAPE_NONE)
+		return is_harmless_in_copy(inst) ? 0 : -1;
+	c->each++;
+	switch (shape) {
 	case SHAPE_LOAD:
-	case SHAPE_LOAD_WIDE:
-	case SHAPE_COPY_IN: return HOOK_READ;
+	case SHAPE_LOAD_WIDE: return load_or_store(c, inst, false, to);
 	case SHAPE_STORE:
-	case SHAPE_STORE_WIDE:
+	case SHAPE_STORE_WIDE: return load_or_store(c, inst, true, to);
+	case SHAPE_COPY_IN: return memory_call(inst, HOOK_READ, to);
 	case SHAPE_SET:
-	case SHAPE_COPY_OUT: return HOOK_WRITE;
-	case SHAPE_COPY: return HOOK_READ | HOOK_WRITE;
-	case SHAPE_NONE: return 0;
+	case SHAPE_COPY_OUT: return memory_call(inst, HOOK_WRITE, to);
+	case SHAPE_COPY: return memory_call(inst, HOOK_READ | HOOK_WRITE, to);
 	default: return -1;
+	}
+}
+
+/* Not so far that another page would be asked for, and what is only read is not asked for to be written. */
+static bool join(struct together *t, int64_t apart, const struct plugin_range *range)
+{
+	int64_t from = apart < t->from ? apart : t->from;
+	int64_t end = apart + (int64_t)range->size, to = end > t->to ? end : t->to;
+
+	if (to - from > (t->writes == range->writes ? 2048 : 64))
+		return false;
+	t->from = from, t->to = to, t->writes |= range->writes;
+	return true;
+}
+
+static bool add(void *arg, struct plugin_copying *copying, const void *first, const void *stride,
+		const struct plugin_range *range)
+{
+	struct copying *c = arg;
+	int64_t apart;
+
+	if (!range->size || range->size > 2048)
+		return false;
+	for (size_t i = 0; i < c->together_count; i++) {
+		struct together *t = &c->together[i];
+		if (t->step == stride && plugin_always_apart(copying, t->begin, first, &apart) && join(t, apart, range))
+			return true;
+	}
+	if (c->together_count == TOGETHER_MOST)
+		return false;
+	c->together[c->together_count++] =
+		(struct together){ first, stride, 0, (int64_t)range->size, range->writes, NULL, NULL };
+	return true;
+}
+
+static void expand(void *arg, struct plugin_copying *copying, LLVMValueRef at)
+{
+	struct copying *c = arg;
+
+	for (size_t i = 0; i < c->together_count; i++) {
+		struct together *t = &c->together[i];
+		t->stride = t->step ? plugin_expand_stride(copying, t->step, at) : number(c->m, 0);
+		t->first = plugin_expand_address(copying, t->begin, t->from, at);
 	}
 }
 
@@ -80,22 +175,20 @@ static LLVMValueRef make_room(struct copying *c, LLVMValueRef self, LLVMValueRef
 	return events;
 }
 
-static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMBasicBlockRef header, LLVMValueRef more, uint64_t each,
-			  const struct pointer *pointers, size_t count)
+static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMValueRef more)
 {
 	struct copying *c = arg;
 	struct module *m = c->m;
 
 	position(at);
-	c->held = held_of(header);
-	c->accesses = LLVMBuildMul(builder, LLVMBuildAdd(builder, more, number(m, 1), ""), number(m, each), "");
+	c->accesses = LLVMBuildMul(builder, LLVMBuildAdd(builder, more, number(m, 1), ""), number(m, c->each), "");
 	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
 	LLVMValueRef worth = CALL_FAST(worth, more), events = make_room(c, self, worth);
-	LLVMValueRef ok = LLVMBuildAnd(builder, worth, CALL_FAST(rounds, self, events, more, number(m, each)), "");
-	for (size_t i = 0; i < count; i++) {
-		const struct pointer *p = &pointers[i];
-		ok = CALL_FAST(claimed, ok, self, p->first, p->stride, more, number(m, p->size),
-			       number(m, p->writes ? HOOK_WRITE : HOOK_READ));
+	LLVMValueRef ok = LLVMBuildAnd(builder, worth, CALL_FAST(rounds, self, events, more, number(m, c->each)), "");
+	for (size_t i = 0; i < c->together_count; i++) {
+		const struct together *t = &c->together[i];
+		ok = CALL_FAST(claimed, ok, self, t->first, t->stride, more, number(m, (uint64_t)(t->to - t->from)),
+			       number(m, t->writes ? HOOK_WRITE : HOOK_READ));
 	}
 	return ok;
 }
@@ -122,21 +215,51 @@ static void list_hooked(struct copying *c)
 	qsort(c->hooked, c->count, sizeof *c->hooked, compare);
 }
 
+/* To scalar evolution a quotient is an expression that must not be computed again, since it might divide by zero. The
+   quotient that there is can be used, if it does not know where it comes from. */
+static void hide_quotient(LLVMBuilderRef b, LLVMValueRef quotient)
+{
+	LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(quotient));
+	LLVMValueRef frozen = LLVMBuildFreeze(b, quotient, "");
+
+	LLVMInstructionSetDebugLoc(frozen, LLVMInstructionGetDebugLoc(quotient));
+	for (LLVMUseRef use = LLVMGetFirstUse(quotient), next; use; use = next) {
+		LLVMValueRef user = LLVMGetUser(use);
+		next = LLVMGetNextUse(use);
+		for (unsigned i = 0; user != frozen && i < (unsigned)LLVMGetNumOperands(user); i++)
+			if (LLVMGetOperandUse(user, i) == use)
+				LLVMSetOperand(user, i, frozen);
+	}
+}
+
+static void hide_quotients(struct module *m, LLVMValueRef f)
+{
+	LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
+
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+			if (LLVMGetInstructionOpcode(i) == LLVMUDiv && !LLVMIsAConstant(LLVMGetOperand(i, 1)))
+				hide_quotient(b, i);
+	LLVMDisposeBuilder(b);
+}
+
 void loops_tidy(struct module *m)
 {
 	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
-		if (!select_ignored(m, f))
+		if (!select_ignored(m, f) && !is_unoptimised(f)) {
+			hide_quotients(m, f);
 			plugin_tidy_loops(f);
+		}
 }
 
 void loops_copy(struct module *m)
 {
 	struct copying c = { .m = m };
-	struct loop_copier copier = { &c, wanted, hooked, check, after_copy };
+	struct loop_copier copier = { &c, begin, ranges, add, expand, check, after_copy };
 
 	list_hooked(&c);
 	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
-		if (c.count && !select_ignored(m, f))
+		if (c.count && !select_ignored(m, f) && !is_unoptimised(f))
 			plugin_copy_loops(f, &copier);
 	free(c.hooked);
 }

@@ -16,8 +16,6 @@
 #include <llvm/CodeGen/AtomicExpandUtils.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -30,9 +28,7 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
-#include <map>
 #include <memory>
-#include <string>
 extern "C" {
 #include "compiler/internal.h"
 }
@@ -119,11 +115,10 @@ LLVMValueRef plugin_after(LLVMValueRef call)
 	return wrap(inst->getNextNode());
 }
 
-/* fast.bc says how it was compiled; the program's own flags are the ones that count. */
-void plugin_forget_flags(LLVMModuleRef module)
+void plugin_erase_metadata(LLVMModuleRef module, const char *name)
 {
-	if (auto *flags = unwrap(module)->getModuleFlagsMetadata())
-		unwrap(module)->eraseNamedMetadata(flags);
+	if (auto *list = unwrap(module)->getNamedMetadata(name))
+		unwrap(module)->eraseNamedMetadata(list);
 }
 
 void plugin_keep(LLVMModuleRef module, LLVMValueRef global)
@@ -273,93 +268,17 @@ bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block)
 	return loop && loop->contains(unwrap(block));
 }
 
-/* ---- marks that outlive the optimiser: groups of accesses are kept by what merges or vectorises them, and are lost by
-   all else, which is the safe side. Each instruction is in one group for all and in one for its reason. ---- */
-
-namespace
+/* A node that is equal to no other, for lists that grow later. */
+LLVMMetadataRef plugin_distinct_node(LLVMContextRef context)
 {
-std::map<std::string, MDNode *> groups;		  /* by reason, while the early entry runs */
-std::map<const Metadata *, const char *> reasons; /* by group, while the last one does */
-} // namespace
-
-void plugin_mark(LLVMModuleRef module, LLVMValueRef inst, const char *why)
-{
-	Module &m = *unwrap(module);
-	LLVMContext &c = m.getContext();
-	NamedMDNode *list = m.getOrInsertNamedMetadata("heddle.left_out");
-	auto add = [&](const char *text) {
-		MDNode *group = MDNode::getDistinct(c, {});
-		list->addOperand(MDNode::get(c, { group, MDString::get(c, text) }));
-		return group;
-	};
-
-	if (!list->getNumOperands()) {
-		groups.clear();
-		reasons.clear();
-		add("several accesses that cannot race were made one");
-	}
-	MDNode *&group = groups[why];
-	if (!group)
-		group = add(why);
-	unwrap<Instruction>(inst)->setMetadata(LLVMContext::MD_access_group,
-					       MDNode::get(c, { list->getOperand(0)->getOperand(0), group }));
-}
-
-/* One group is its own list. The first one is for all. */
-const char *plugin_marked(LLVMModuleRef module, LLVMValueRef inst)
-{
-	NamedMDNode *list = unwrap(module)->getNamedMetadata("heddle.left_out");
-	MDNode *marks = list ? unwrap<Instruction>(inst)->getMetadata(LLVMContext::MD_access_group) : nullptr;
-	const char *why = nullptr;
-	bool common = false;
-
-	if (!marks)
-		return nullptr;
-	if (reasons.empty())
-		for (MDNode *row : list->operands())
-			reasons[row->getOperand(0)] = cast<MDString>(row->getOperand(1))->getString().data();
-	const Metadata *first = list->getOperand(0)->getOperand(0);
-	auto look = [&](const Metadata *group) {
-		auto found = reasons.find(group);
-		common |= group == first;
-		if (found != reasons.end() && (!why || group != first))
-			why = found->second;
-	};
-	look(marks);
-	for (const MDOperand &one : marks->operands())
-		look(one.get());
-	return common ? why : nullptr;
-}
-
-/* The code that is made must not say that anything of this is parallel. */
-void plugin_unmark(LLVMModuleRef module)
-{
-	if (auto *list = unwrap(module)->getNamedMetadata("heddle.left_out"))
-		unwrap(module)->eraseNamedMetadata(list);
+	return wrap(MDNode::getDistinct(*unwrap(context), {}));
 }
 
 /* ---- copies of loops ---------------------------------------------------------------------------------------------------- */
 
-/* To scalar evolution a quotient is an expression that must not be computed again, since it might divide by zero. The
-   quotient that there is can be used, if it does not know where it comes from. */
-static void hide_quotients(Function &f)
-{
-	for (Instruction &inst : make_early_inc_range(instructions(f)))
-		if (inst.getOpcode() == Instruction::UDiv && !isa<Constant>(inst.getOperand(1))) {
-			auto *frozen = new FreezeInst(&inst, "", std::next(inst.getIterator()));
-			frozen->setDebugLoc(inst.getDebugLoc());
-			inst.replaceUsesWithIf(frozen, [=](Use &use) { return use.getUser() != frozen; });
-		}
-}
-
 void plugin_tidy_loops(LLVMValueRef function)
 {
-	Function &f = *unwrap<Function>(function);
-
-	if (f.hasOptNone())
-		return;
-	hide_quotients(f);
-	DominatorTree tree(f);
+	DominatorTree tree(*unwrap<Function>(function));
 	LoopInfo loops(tree);
 	for (Loop *loop : loops) {
 		simplifyLoop(loop, &tree, &loops, nullptr, nullptr, nullptr, false);
@@ -367,41 +286,9 @@ void plugin_tidy_loops(LLVMValueRef function)
 	}
 }
 
-/* What can be among hooked accesses in one bracket: it neither waits nor jumps, and can be there twice. */
-static bool is_harmless(const Instruction &inst)
+bool plugin_is_safe_earlier(LLVMValueRef inst)
 {
-	if (const auto *call = dyn_cast<CallBase>(&inst))
-		return isa<IntrinsicInst>(call) && call->willReturn() && call->doesNotThrow() &&
-		       !call->cannotDuplicate();
-	return !isa<FenceInst, AllocaInst>(inst) && !inst.isAtomic() && !inst.isEHPad();
-}
-
-bool plugin_is_harmless_anywhere(LLVMValueRef inst)
-{
-	const auto *i = unwrap<Instruction>(inst);
-
-	return is_harmless(*i) && !i->getType()->isTokenTy() && (!i->isTerminator() || isa<BranchInst, SwitchInst>(i));
-}
-
-bool plugin_is_harmless(LLVMValueRef inst)
-{
-	const auto *i = unwrap<Instruction>(inst);
-
-	return !i->isTerminator() && !i->getType()->isTokenTy() && !isa<PHINode>(i) && is_harmless(*i);
-}
-
-/* A number or address that can as well be computed earlier. */
-bool plugin_is_computed(LLVMValueRef inst)
-{
-	const auto *i = unwrap<Instruction>(inst);
-
-	return isa<GetElementPtrInst, CastInst, CmpInst, SelectInst>(i) ||
-	       (isa<BinaryOperator>(i) && isSafeToSpeculativelyExecute(i));
-}
-
-bool plugin_is_unoptimised(LLVMValueRef inst)
-{
-	return unwrap<Instruction>(inst)->getFunction()->hasOptNone();
+	return isSafeToSpeculativelyExecute(unwrap<Instruction>(inst));
 }
 
 /* How far is b behind a, if that is always the same? */
@@ -417,49 +304,25 @@ bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t 
 	return true;
 }
 
-namespace
-{
-/* Accesses that are a fixed way apart go with one another: they are checked as one. */
-struct Together {
-	const SCEV *first, *stride; /* stride null: always at the same place */
-	int64_t from, to;
-	bool writes;
-};
-
-class LoopCopy
-{
+struct plugin_copying {
 	Function &f;
 	const loop_copier &copier;
 	Analyses known;
 	DominatorTree &tree = known.tree;
 	LoopInfo &loops = known.loops;
 	ScalarEvolution &evolution = known.evolution;
-	SmallVector<Together, 8> together;
+	SCEVExpander expander;
 	SmallSetVector<const SCEVPredicate *, 4> conditions;
-	uint64_t each = 0;
 	const SCEV *more = nullptr;
+	bool some = false; /* is hooked */
 
-	bool merge(const SCEV *first, const SCEV *stride, int64_t size, bool writes)
+	plugin_copying(Function &function, const loop_copier &c)
+	    : f(function), copier(c), known(f), expander(evolution, f.getDataLayout(), "")
 	{
-		for (Together &t : together) {
-			if (t.stride != stride)
-				continue;
-			const auto *apart = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(first, t.first));
-			if (!apart)
-				continue;
-			/* Not so far that another page would be asked for, and what is only read is not asked for to be written. */
-			int64_t from = std::min(t.from, apart->getAPInt().getSExtValue());
-			int64_t to = std::max(t.to, apart->getAPInt().getSExtValue() + size);
-			if (to - from > (t.writes == writes ? 2048 : 64))
-				continue;
-			t.from = from, t.to = to, t.writes |= writes;
-			return true;
-		}
-		return false;
 	}
 
 	/* An index that might overflow moves on evenly if it does not, which can be asked before the loop. */
-	const SCEV *with_conditions(const Loop &loop, const SCEV *pointer, SCEVExpander &expander)
+	const SCEV *with_conditions(const Loop &loop, const SCEV *pointer)
 	{
 		SmallPtrSet<const SCEVPredicate *, 4> needed;
 		const SCEVAddRecExpr *moves = evolution.convertSCEVToAddRecWithPredicates(pointer, &loop, needed);
@@ -475,67 +338,56 @@ class LoopCopy
 		return moves;
 	}
 
-	bool add(const Loop &loop, Value *pointer, uint64_t size, bool writes, SCEVExpander &expander)
+	bool add(const Loop &loop, const plugin_range &range)
 	{
 		const Instruction *end = loop.getLoopPreheader()->getTerminator();
-		const SCEV *first = evolution.getSCEV(pointer), *stride = nullptr;
+		const SCEV *first = evolution.getSCEV(unwrap(range.addr)), *stride = nullptr;
 		if (!evolution.isLoopInvariant(first, &loop) && !isa<SCEVAddRecExpr>(first))
-			first = with_conditions(loop, first, expander);
+			first = with_conditions(loop, first);
 		if (const auto *moves = dyn_cast<SCEVAddRecExpr>(first); moves && moves->getLoop() == &loop) {
 			if (!moves->isAffine())
 				return false;
 			first = moves->getStart();
 			stride = moves->getStepRecurrence(evolution);
 		}
-		if (!evolution.isLoopInvariant(first, &loop) || !expander.isSafeToExpandAt(first, end) ||
-		    (stride && !expander.isSafeToExpandAt(stride, end)) || !size || size > 2048)
-			return false;
-		if (!merge(first, stride, (int64_t)size, writes))
-			together.push_back({ first, stride, 0, (int64_t)size, writes });
-		return together.size() <= 24;
+		return evolution.isLoopInvariant(first, &loop) && expander.isSafeToExpandAt(first, end) &&
+		       (!stride || expander.isSafeToExpandAt(stride, end)) &&
+		       copier.add(copier.arg, this, first, stride, &range);
 	}
 
-	/* The ranges of a hooked instruction. */
-	bool add(const Loop &loop, Instruction &inst, int sides, SCEVExpander &expander)
+	/* The ranges of an instruction. Every round must pass it. */
+	bool add(const Loop &loop, Instruction &inst)
 	{
-		if (inst.isVolatile() || inst.isAtomic() || !tree.dominates(inst.getParent(), loop.getLoopLatch()))
-			return false;
-		each++;
-		if (Value *pointer = getLoadStorePointerOperand(&inst)) {
-			auto size = f.getDataLayout().getTypeStoreSize(getLoadStoreType(&inst));
-			return !size.isScalable() && add(loop, pointer, size, isa<StoreInst>(inst), expander);
-		}
-		const auto *range = cast<AnyMemIntrinsic>(&inst);
-		const auto *copy = dyn_cast<AnyMemTransferInst>(&inst);
-		const auto *length = dyn_cast<ConstantInt>(range->getLength());
-		uint64_t size = length ? length->getLimitedValue() : 0;
-		return (!(sides & HOOK_WRITE) || add(loop, range->getRawDest(), size, true, expander)) &&
-		       (!(sides & HOOK_READ) || add(loop, copy->getRawSource(), size, false, expander));
+		plugin_range ranges[2];
+		int count = copier.ranges(copier.arg, wrap(&inst), ranges);
+		if (count <= 0)
+			return !count;
+		some = true;
+		return tree.dominates(inst.getParent(), loop.getLoopLatch()) && add(loop, ranges[0]) &&
+		       (count == 1 || add(loop, ranges[1]));
 	}
 
-	bool is_suited(const Loop &loop, SCEVExpander &expander)
+	bool is_suited(const Loop &loop)
 	{
 		const BasicBlock *latch = loop.getLoopLatch();
-		if (!copier.wanted(copier.arg, wrap(loop.getHeader())) || !loop.isInnermost() ||
-		    !loop.isLoopSimplifyForm() || !latch || loop.getExitingBlock() != latch || !loop.getExitBlock() ||
-		    !loop.isLCSSAForm(tree) || !loop.isSafeToClone())
+		if (!loop.isInnermost() || !loop.isLoopSimplifyForm() || !latch || loop.getExitingBlock() != latch ||
+		    !loop.getExitBlock() || !loop.isLCSSAForm(tree) || !loop.isSafeToClone() ||
+		    !copier.begin(copier.arg, wrap(loop.getHeader())))
 			return false;
-		together.clear();
 		conditions.clear();
-		each = 0;
+		some = false;
 		for (BasicBlock *block : loop.blocks())
-			for (Instruction &inst : *block) {
-				int hooked = copier.hooked(copier.arg, wrap(&inst));
-				if (hooked < 0 || (!hooked && !is_harmless(inst)) ||
-				    (hooked && !add(loop, inst, hooked, expander)))
+			for (Instruction &inst : *block)
+				if (!add(loop, inst))
 					return false;
-			}
-		more = each ? evolution.getBackedgeTakenCount(&loop) : nullptr;
-		return more && !isa<SCEVCouldNotCompute>(more) && evolution.getTypeSizeInBits(more->getType()) <= 64 &&
+		if (!some)
+			return false;
+		more = evolution.getBackedgeTakenCount(&loop);
+		return !isa<SCEVCouldNotCompute>(more) && evolution.getTypeSizeInBits(more->getType()) <= 64 &&
 		       expander.isSafeToExpandAt(more, loop.getLoopPreheader()->getTerminator());
 	}
 
-	LLVMValueRef number(SCEVExpander &expander, const SCEV *value, Instruction *at)
+	LLVMValueRef number(const SCEV *value, Instruction *at)
 	{
 		Type *type = Type::getInt64Ty(f.getContext());
 		if (value->getType()->isPointerTy())
@@ -544,28 +396,18 @@ class LoopCopy
 		return wrap(expander.expandCodeFor(value, type, at));
 	}
 
-	void copy(Loop &loop, SCEVExpander &expander)
+	void copy(Loop &loop)
 	{
-		Type *type = Type::getInt64Ty(f.getContext());
 		BasicBlock *before = loop.getLoopPreheader(), *exit = loop.getExitBlock();
 		BasicBlock *latch = loop.getLoopLatch();
 		Instruction *at = before->getTerminator();
-		LLVMValueRef rounds = number(expander, evolution.getTruncateOrZeroExtend(more, type), at);
-		std::vector<pointer> pointers;
-		for (const Together &t : together) {
-			const SCEV *first = evolution.getAddExpr(evolution.getPtrToIntExpr(t.first, type),
-								 evolution.getConstant(type, (uint64_t)t.from, true));
-			LLVMValueRef stride = wrap(ConstantInt::get(type, 0));
-			if (t.stride)
-				stride = number(expander, evolution.getTruncateOrSignExtend(t.stride, type), at);
-			pointers.push_back(
-				{ number(expander, first, at), stride, (uint64_t)(t.to - t.from), t.writes });
-		}
+		LLVMValueRef rounds =
+			number(evolution.getTruncateOrZeroExtend(more, Type::getInt64Ty(f.getContext())), at);
+		copier.expand(copier.arg, this, wrap(at));
 		SmallVector<Value *, 4> broken;
 		for (const SCEVPredicate *condition : conditions)
 			broken.push_back(expander.expandCodeForPredicate(condition, at));
-		LLVMValueRef ok = copier.check(copier.arg, wrap(at), wrap(loop.getHeader()), rounds, each,
-					       pointers.data(), pointers.size());
+		LLVMValueRef ok = copier.check(copier.arg, wrap(at), rounds);
 		for (Value *condition : broken)
 			ok = wrap(IRBuilder<>(at).CreateAnd(unwrap(ok), IRBuilder<>(at).CreateNot(condition)));
 
@@ -588,36 +430,50 @@ class LoopCopy
 		copier.after_copy(copier.arg, wrap(after->getTerminator()));
 	}
 
-      public:
-	LoopCopy(Function &function, const loop_copier &c) : f(function), copier(c), known(f)
-	{
-	}
-
 	/* Copies the first suited loop that is not yet done, and notes both as done. False: there is none. */
 	bool run(SmallPtrSetImpl<const BasicBlock *> &done)
 	{
-		for (Loop *loop : loops.getLoopsInPreorder()) {
-			SCEVExpander expander(evolution, f.getDataLayout(), "");
-			if (done.count(loop->getHeader()))
-				continue;
-			done.insert(loop->getHeader());
-			if (!is_suited(*loop, expander))
-				continue;
-			copy(*loop, expander);
-			return true;
-		}
+		for (Loop *loop : loops.getLoopsInPreorder())
+			if (done.insert(loop->getHeader()).second && is_suited(*loop)) {
+				copy(*loop);
+				return true;
+			}
 		return false;
 	}
 };
-} // namespace
+
+bool plugin_always_apart(struct plugin_copying *c, const void *a, const void *b, int64_t *bytes)
+{
+	const auto *apart = dyn_cast<SCEVConstant>(c->evolution.getMinusSCEV((const SCEV *)b, (const SCEV *)a));
+
+	if (apart)
+		*bytes = apart->getAPInt().getSExtValue();
+	return apart;
+}
+
+LLVMValueRef plugin_expand_address(struct plugin_copying *c, const void *address, int64_t plus, LLVMValueRef at)
+{
+	Type *type = Type::getInt64Ty(c->f.getContext());
+	ScalarEvolution &e = c->evolution;
+	const SCEV *sum =
+		e.getAddExpr(e.getPtrToIntExpr((const SCEV *)address, type), e.getConstant(type, (uint64_t)plus, true));
+
+	return c->number(sum, unwrap<Instruction>(at));
+}
+
+LLVMValueRef plugin_expand_stride(struct plugin_copying *c, const void *stride, LLVMValueRef at)
+{
+	Type *type = Type::getInt64Ty(c->f.getContext());
+
+	return c->number(c->evolution.getTruncateOrSignExtend((const SCEV *)stride, type), unwrap<Instruction>(at));
+}
 
 /* What scalar evolution knows does not outlive a copy, so it is asked anew for each. */
 void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier)
 {
-	Function &f = *unwrap<Function>(function);
 	SmallPtrSet<const BasicBlock *, 32> done;
 
-	while (!f.hasOptNone() && LoopCopy(f, *copier).run(done))
+	while (plugin_copying(*unwrap<Function>(function), *copier).run(done))
 		;
 }
 
@@ -644,7 +500,7 @@ void plugin_nests(LLVMValueRef function, bool (*suited)(void *, LLVMBasicBlockRe
 		  bool (*found)(void *, const struct plugin_nest *), void *arg)
 {
 	Function &f = *unwrap<Function>(function);
-	if (f.hasOptNone() || f.callsFunctionThatReturnsTwice())
+	if (f.callsFunctionThatReturnsTwice())
 		return;
 	DominatorTree tree(f);
 	LoopInfo info(tree);

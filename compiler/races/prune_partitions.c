@@ -86,6 +86,15 @@ static void find_ways(struct ways *w, uint32_t function, unsigned class, unsigne
 	}
 }
 
+/* One end of a pair: a place, and how a thread of this class has come there. */
+struct side {
+	const struct part *part;
+	const struct frame *f;
+	unsigned class;
+	const struct view *view;
+};
+static struct map never; /* of two places: 1 both may be there, 2 not */
+
 static const struct frame *creation(const struct frame *f)
 {
 	while (f->up)
@@ -94,21 +103,46 @@ static const struct frame *creation(const struct frame *f)
 }
 
 /* Two threads of the same class have come from different rounds of the loop that creates them. */
+static void suppose(const struct side *a, const struct side *b)
+{
+	const struct frame *c = creation(a->f), *d = creation(b->f);
+
+	terms_begin();
+	views_suppose(a->view, b->view);
+	if (c && d && c->creates == d->creates)
+		terms_differ(c, d);
+	phases_rounds(a->part->inst, a->f, a->class, b->part->inst, b->f, b->class);
+}
+
+/* Wherever they access, can they be there at the same time? The answer is the same for all accesses in the two blocks, between the same calls. */
+static bool never_both(const struct side *a, const struct side *b)
+{
+	if ((a->view->place | b->view->place) >> 20 || (a->part->before | b->part->before) >> 12)
+		return false;
+	uint32_t *known = map_enter(&never, (((uintptr_t)a->view->place << 12 | a->part->before) << 32 |
+					     (uintptr_t)b->view->place << 12 | b->part->before) +
+						    1);
+
+	if (!*known) {
+		suppose(a, b);
+		*known = terms_may_be() ? 1 : 2;
+		terms_end();
+	}
+	return *known == 2;
+}
+
 static bool apart(const struct part *a, const struct frame *f, unsigned x, const struct part *b, const struct frame *g,
 		  unsigned y)
 {
-	const struct frame *c = creation(f), *d = creation(g);
-
 	if (!phases_frames_meet(a->inst, f, x, b->inst, g, y))
 		return true;
 	if (terms_is_over())
 		return false;
 	const struct view *v = views_of(a->inst, a->base, a->length, f), *w = views_of(b->inst, b->base, b->length, g);
-	terms_begin();
-	views_suppose(v, w);
-	if (c && d && c->creates == d->creates)
-		terms_differ(c, d);
-	phases_rounds(a->inst, f, x, b->inst, g, y);
+	const struct side one = { a, f, x, v }, two = { b, g, y, w };
+	if (v->anywhere || w->anywhere)
+		return never_both(&one, &two);
+	suppose(&one, &two);
 	bool touch = terms_may_meet(add(v->at, number(a->from)), v->length ? v->length : number(a->to - a->from),
 				    add(w->at, number(b->from)), w->length ? w->length : number(b->to - b->from));
 	terms_end();
@@ -247,6 +281,7 @@ static void end(void)
 	free(groups);
 	map_free(&by_base);
 	map_free(&answers);
+	map_free(&never);
 	map_free(&ways_known);
 	while (way_count)
 		free(all_ways[--way_count]);
@@ -272,5 +307,5 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 	return all;
 }
 
-const struct step step_partitions = { "partitions", "each thread has its own part (against %s)", find_groups, removes,
-				      end };
+const struct step step_partitions = { "partitions", "each thread has its own part (against %s)",
+				      find_groups,  removes,	  end };

@@ -8,9 +8,9 @@
 
 enum {
 	STEPS_OF_FACT = 10000,	  /* is this surely so? */
-	STEPS_OF_PAIR = 100000,	  /* can the two meet? */
+	STEPS_OF_PAIR = 300000,	  /* can the two meet? */
 	STEPS_OF_SECOND = 500000, /* all second opinions */
-	STEPS_OF_ALL = 10000000,  /* for a program */
+	STEPS_OF_ALL = 12000000,  /* for a program */
 };
 
 /* Z3's two ways of arithmetic: the older one takes a third of the time for most questions, but gives up on some that the newer one answers. */
@@ -134,6 +134,11 @@ size_t solver_facts(Z3_ast **copy)
 	if (fact_count)
 		memcpy(*copy, facts, fact_count * sizeof *facts);
 	return fact_count;
+}
+
+bool terms_may_be(void)
+{
+	return check(STEPS_OF_FACT) != Z3_L_FALSE;
 }
 
 /* A second opinion. */

@@ -423,6 +423,15 @@ static Z3_ast build(LLVMValueRef v, const struct frame *f, Z3_ast *early)
 	return unknown_of(v, f);
 }
 
+static struct memo *memo_of(LLVMValueRef v, const struct frame *f)
+{
+	size_t i = ((uintptr_t)v >> 4) * 31 + ((uintptr_t)f >> 4), tries = 0;
+
+	while (memo[i % MEMO].v && (memo[i % MEMO].v != v || memo[i % MEMO].f != f) && ++tries < MEMO / 2)
+		i++;
+	return tries < MEMO / 2 ? &memo[i % MEMO] : NULL;
+}
+
 static Z3_ast term(LLVMValueRef v, const struct frame *f)
 {
 	LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(v));
@@ -430,13 +439,10 @@ static Z3_ast term(LLVMValueRef v, const struct frame *f)
 	if (kind != LLVMIntegerTypeKind && kind != LLVMPointerTypeKind)
 		return numbers_unknown();
 	f = frame_of(v, f);
-	size_t i = ((uintptr_t)v >> 4) * 31 + ((uintptr_t)f >> 4), tries = 0;
-	while (memo[i % MEMO].v && (memo[i % MEMO].v != v || memo[i % MEMO].f != f) && ++tries < MEMO / 2)
-		i++;
-	struct memo *m = &memo[i % MEMO];
-	if (m->v == v && m->f == f)
+	struct memo *m = memo_of(v, f);
+	if (m && m->v)
 		return m->term ? m->term : unknown_of(v, f); /* a value that depends on itself */
-	if (tries >= MEMO / 2 || depth > DEEPEST)
+	if (!m || depth > DEEPEST)
 		return unknown_of(v, f);
 	*m = (struct memo){ v, f, NULL };
 	depth++;
@@ -476,18 +482,60 @@ static void add_condition(LLVMBasicBlockRef at, LLVMBasicBlockRef block, const s
 	}
 }
 
-void terms_conditions(LLVMBasicBlockRef block, const struct frame *f)
+/* Is it in a loop that is over when the block is run? */
+static bool is_over(LLVMBasicBlockRef at, LLVMBasicBlockRef block)
+{
+	struct plugin_loop l;
+
+	return plugin_loop(at, 0, &l) && !plugin_in_loop(l.header, block);
+}
+
+/* Was a value asked for, or the one that it is a step away from? */
+static bool is_used(LLVMValueRef v, const struct frame *f)
+{
+	for (unsigned n = 0; n < 2; n++) {
+		const struct memo *m = memo_of(v, frame_of(v, f));
+		if (LLVMIsAInstruction(v) && m && m->v)
+			return true;
+		if (!LLVMIsABinaryOperator(v))
+			return false;
+		v = LLVMGetOperand(v, 0);
+	}
+	return false;
+}
+
+static bool end_is_used(LLVMBasicBlockRef at, const struct frame *f)
+{
+	LLVMValueRef end = LLVMGetBasicBlockTerminator(at);
+	LLVMValueRef c = LLVMIsABranchInst(end) && LLVMIsConditional(end) ? LLVMGetCondition(end) : NULL;
+
+	return c && LLVMIsAICmpInst(c) && (is_used(LLVMGetOperand(c, 0), f) || is_used(LLVMGetOperand(c, 1), f));
+}
+
+static void conditions(LLVMBasicBlockRef block, const struct frame *f, bool of_ends)
 {
 	LLVMBasicBlockRef above[200];
 	unsigned count = 0;
 
 	/* From the outside in: what is known already makes the rest simpler. */
 	if (f->up)
-		terms_conditions(LLVMGetInstructionParent(f->call->inst), f->up);
+		conditions(LLVMGetInstructionParent(f->call->inst), f->up, of_ends);
 	for (LLVMBasicBlockRef at = plugin_dominator(block); at && count < 200; at = plugin_dominator(at))
 		above[count++] = at;
 	while (count--)
-		add_condition(above[count], block, f);
+		if (of_ends ? is_over(above[count], block) && end_is_used(above[count], f) :
+			      !is_over(above[count], block))
+			add_condition(above[count], block, f);
+}
+
+void terms_conditions(LLVMBasicBlockRef block, const struct frame *f)
+{
+	conditions(block, f, false);
+}
+
+void terms_ends(LLVMBasicBlockRef block, const struct frame *f)
+{
+	conditions(block, f, true);
 }
 
 void terms_differ(const struct frame *a, const struct frame *b)

@@ -30,11 +30,14 @@ bool terms_invariant(LLVMValueRef v, LLVMBasicBlockRef header); /* the same in e
 void terms_assert(Z3_ast fact);
 /* What must be true for the block to be run, in this frame and those above it. */
 void terms_conditions(LLVMBasicBlockRef block, const struct frame *f);
+/* Why the loops are over that were run before, as far as that is about values that have been asked for. */
+void terms_ends(LLVMBasicBlockRef block, const struct frame *f);
 /* The rounds of the loops around the two creations differ in at least one. */
 void terms_differ(const struct frame *a, const struct frame *b);
 /* Can addresses a and b, with these sizes, touch? true: perhaps. */
 bool terms_may_touch(Z3_ast a, uint64_t size_a, Z3_ast b, uint64_t size_b);
 bool terms_may_meet(Z3_ast a, Z3_ast size_a, Z3_ast b, Z3_ast size_b);
+bool terms_may_be(void); /* can all be true that is asserted? */
 /* Is this surely so? */
 bool terms_surely(Z3_ast fact);
 bool terms_same(Z3_ast a, Z3_ast b);
@@ -46,6 +49,8 @@ void terms_close(void);	  /* for good */
 /* views.c: what is known of one place as one thread comes to it. Made once, and asked about for each pair. */
 struct view {
 	Z3_ast at, length; /* of the base; of what is accessed there, if that is no constant */
+	bool anywhere;	   /* nothing at all is known of the address */
+	uint32_t place;	   /* number of the block and the frame */
 };
 const struct view *views_of(LLVMValueRef inst, LLVMValueRef base, LLVMValueRef length, const struct frame *f);
 void views_suppose(const struct view *v, const struct view *w); /* all that is known of both */

@@ -3,6 +3,7 @@
  * A place is in many pairs, and most of what the solver is asked is about one of the two alone: that is asked once.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "compiler/races/numbers.h"
 
 struct known_view {
@@ -16,9 +17,61 @@ struct known_view {
 	unsigned product_count;
 	struct known_view *next; /* of the same base */
 };
+enum { MOST_LOOKED_AT = 20000 };
 static struct known_view **views; /* by number */
 static uint32_t view_count, view_room;
 static struct map by_base; /* the first one's number + 1 */
+
+/* Not one that other views may know, too: those have names. */
+static bool is_unknown(Z3_ast t)
+{
+	Z3_context z = terms_context();
+
+	if (Z3_get_ast_kind(z, t) != Z3_APP_AST || Z3_get_app_num_args(z, Z3_to_app(z, t)))
+		return false;
+	Z3_func_decl f = Z3_get_app_decl(z, Z3_to_app(z, t));
+	Z3_symbol name = Z3_get_decl_name(z, f);
+	return Z3_get_decl_kind(z, f) == Z3_OP_UNINTERPRETED && Z3_get_symbol_kind(z, name) == Z3_STRING_SYMBOL &&
+	       strchr(Z3_get_symbol_string(z, name), '!');
+}
+
+/* Looks at `left` terms at most: then it occurs, perhaps. */
+static bool occurs(Z3_ast what, Z3_ast in, unsigned *left)
+{
+	Z3_context z = terms_context();
+
+	if (!*left || Z3_is_eq_ast(z, what, in))
+		return true;
+	--*left;
+	if (Z3_get_ast_kind(z, in) != Z3_APP_AST)
+		return false;
+	for (unsigned i = 0; i < Z3_get_app_num_args(z, Z3_to_app(z, in)); i++)
+		if (occurs(what, Z3_get_app_arg(z, Z3_to_app(z, in), i), left))
+			return true;
+	return false;
+}
+
+/* An address to which something is added that no fact is about, such as a pointer that was loaded. */
+static bool is_anywhere(const struct known_view *v)
+{
+	Z3_context z = terms_context();
+	Z3_ast at = Z3_simplify(z, v->view.at);
+	bool sum = Z3_get_ast_kind(z, at) == Z3_APP_AST &&
+		   Z3_get_decl_kind(z, Z3_get_app_decl(z, Z3_to_app(z, at))) == Z3_OP_ADD;
+	unsigned count = sum ? Z3_get_app_num_args(z, Z3_to_app(z, at)) : 1, left = MOST_LOOKED_AT;
+
+	for (unsigned n = 0; n < count; n++) {
+		Z3_ast t = sum ? Z3_get_app_arg(z, Z3_to_app(z, at), n) : at;
+		bool free = is_unknown(t);
+		for (size_t i = 0; i < v->fact_count && free; i++)
+			free = !occurs(t, v->facts[i], &left);
+		for (unsigned i = 0; i < count && free; i++)
+			free = i == n || !occurs(t, Z3_get_app_arg(z, Z3_to_app(z, at), i), &left);
+		if (free)
+			return true;
+	}
+	return false;
+}
 
 static struct known_view *new_view(void)
 {
@@ -33,14 +86,26 @@ static struct known_view *new_view(void)
 	return v;
 }
 
+/* The number of the first view that is of the same block and frame. */
+static uint32_t place_of(const struct known_view *v)
+{
+	uint32_t n = 0;
+
+	while (views[n]->block != v->block || views[n]->f != v->f)
+		n++;
+	return n;
+}
+
 static void look(struct known_view *v)
 {
 	terms_begin();
 	terms_conditions(v->block, v->f);
 	v->view.at = terms_of(v->base, v->f);
 	v->view.length = v->length ? terms_of(v->length, v->f) : NULL;
+	terms_ends(v->block, v->f);
 	v->fact_count = solver_facts(&v->facts);
 	v->product_count = numbers_products(v->products);
+	v->view.anywhere = is_anywhere(v);
 	terms_end();
 }
 
@@ -59,6 +124,7 @@ const struct view *views_of(LLVMValueRef inst, LLVMValueRef base, LLVMValueRef l
 	v->f = f;
 	v->next = *first ? views[*first - 1] : NULL;
 	*first = view_count;
+	v->view.place = place_of(v);
 	look(v);
 	return &v->view;
 }

@@ -260,6 +260,7 @@ bench: all setup-bench
 	@python3 bench/light.py --build=$(BUILD) $(SHORT)
 	@python3 bench/leap.py --build=$(BUILD) --rounds=3 --json=$(BUILD)/bench/leap.json $(SHORT)
 	@python3 bench/kernels.py --build=$(BUILD) --rounds=3 $(SHORT)
+	@python3 bench/races.py --build=$(BUILD) --rounds=3 --json=$(BUILD)/bench/races.json $(SHORT)
 	@python3 bench/papers.py --build=$(BUILD) --json=$(BUILD)/bench/papers.json $(SHORT)
 	@python3 bench/gallery.py --build=$(BUILD) --json=$(BUILD)/bench/gallery.json $(SHORT)
 	@python3 bench/report.py --output=$(BUILD)/bench/report.html $(foreach kind,papers leap gallery,$(kind)=$(BUILD)/bench/$(kind).json)

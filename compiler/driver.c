@@ -39,6 +39,8 @@ static const char help[] =
 	"      --select=races   leave out what the whole program shows not to race; looked at when linking\n"
 	"      --races-report=FILE  write what was found there (see heddle races), as JSON\n"
 	"      --barrier=NAME   this function is a barrier that all threads pass (with --select=races)\n"
+	"      --without=STEP   without that step of the analysis, to see what it saves: locks, threads, phases or "
+	"partitions\n"
 	"      --select=none    hook nothing: only locks and system calls are recorded\n"
 	"      --per-file       without link-time optimisation: each object is finished by itself\n"
 	"      --show           print the command instead of running it\n"
@@ -57,7 +59,7 @@ struct command {
 	struct words in;  /* as typed, with the contents of response files: only looked at */
 	struct words out; /* as passed on */
 	struct words inputs, directories, libraries;
-	const char *select, *report, *barriers;
+	const char *select, *report, *barriers, *without;
 	bool per_file, show, verbose, debug, has_sources, static_link;
 	enum mode mode;
 };
@@ -273,6 +275,7 @@ static const char *absolute(const char *path)
 static bool own_option(struct command *c, const char *word)
 {
 	static const char *const selects[] = { "none", "all", "escape", "races", NULL };
+	static const char *const steps[] = { "locks", "threads", "phases", "partitions", NULL };
 
 	if (starts(word, "--select=")) {
 		c->select = word + 9;
@@ -282,7 +285,11 @@ static bool own_option(struct command *c, const char *word)
 		c->report = text("%s", absolute(word + 15));
 	else if (starts(word, "--barrier="))
 		c->barriers = text("%s%s%s", c->barriers, *c->barriers ? ":" : "", word + 10);
-	else if (!strcmp(word, "--per-file"))
+	else if (starts(word, "--without=")) {
+		if (!is_one_of(word + 10, steps))
+			die("%s: choose locks, threads, phases or partitions", word);
+		c->without = text("%s%s:", c->without, word + 10);
+	} else if (!strcmp(word, "--per-file"))
 		c->per_file = true;
 	else if (!strcmp(word, "--show"))
 		c->show = true;
@@ -484,9 +491,9 @@ static void set_pass(const struct command *c, const char *foreign)
 	const char *select = c->per_file && whole_program(c) ? "all" : c->select;
 
 	setenv(ENV_PASS,
-	       text("select=%s;mode=%s;fast=%s;replaced=%s;report=%s;barriers=%s;foreign=%s", select,
+	       text("select=%s;mode=%s;fast=%s;replaced=%s;report=%s;barriers=%s;without=%s;foreign=%s", select,
 		    c->per_file ? "per-file" : "lto", find_part("fast.bc"), find_part("replaced.bc"), c->report,
-		    c->barriers, foreign),
+		    c->barriers, c->without, foreign),
 	       1);
 }
 
@@ -590,7 +597,7 @@ int main(int argc, char **argv)
 		      { "heddle-ranlib", "llvm-ranlib" LLVM },
 		      { "heddle-nm", "llvm-nm" LLVM } };
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
-	struct command c = { .select = "all", .report = "", .barriers = "", .mode = LINK };
+	struct command c = { .select = "all", .report = "", .barriers = "", .without = "", .mode = LINK };
 
 	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
 		if (!strcmp(name, tools[i].ours)) {

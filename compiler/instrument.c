@@ -43,6 +43,8 @@ static void read_setting(const char *key, const char *value)
 		settings.races_report = value;
 	else if (!strcmp(key, "barriers"))
 		settings.barriers = value;
+	else if (!strcmp(key, "without"))
+		settings.without = value;
 	else if (!strcmp(key, "foreign"))
 		settings.foreign = value;
 }

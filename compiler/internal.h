@@ -84,6 +84,7 @@ struct settings {
 	const char *replaced;	  /* replaced.bc: functions of libc that call back */
 	const char *races_report; /* a file for what races/ finds */
 	const char *barriers;	  /* functions that are barriers, separated by ':' */
+	const char *without;	  /* steps of races/ that are left out, each with ':' after it */
 	const char *foreign;	  /* objects of other compilers in this link, separated by ':' */
 };
 extern struct settings settings;

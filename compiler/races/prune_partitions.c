@@ -307,5 +307,5 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 	return all;
 }
 
-const struct step step_partitions = { "partitions", "each thread has its own part (against %s)",
+const struct step step_partitions = { "partitions", "partitions", "each thread has its own part (against %s)",
 				      find_groups,  removes,	  end };

@@ -6,7 +6,8 @@
 /* May two threads of these classes be at the two accesses at the same time? */
 bool prune_same_time(const struct party *a, unsigned x, const struct party *b, unsigned y)
 {
-	return threads_parallel(BIT(x), a->alive, BIT(y), b->alive) && phases_meet(a, x, b, y);
+	return (!races_uses("threads") || threads_parallel(BIT(x), a->alive, BIT(y), b->alive)) &&
+	       (!races_uses("phases") || phases_meet(a, x, b, y));
 }
 
 static bool removes(const struct party *a, const struct party *b, uint32_t object)
@@ -19,4 +20,6 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 	return true;
 }
 
-const struct step step_phases = { "phases", "a barrier lies between (against %s)", phases_begin, removes, NULL };
+const struct step step_phases = {
+	"phases", "phases", "a barrier lies between (against %s)", phases_begin, removes, NULL
+};

@@ -10,5 +10,6 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 	return !threads_parallel(a->classes, a->alive, b->classes, b->alive);
 }
 
-const struct step step_threads = { "fork and join", "no other thread that conflicts is alive here (against %s)", NULL,
-				   removes, NULL };
+const struct step step_threads = {
+	"fork and join", "threads", "no other thread that conflicts is alive here (against %s)", NULL, removes, NULL
+};

@@ -47,6 +47,14 @@ static void judge(void)
 	free(why);
 }
 
+bool races_uses(const char *step)
+{
+	for (const char *p = settings.without; p && *p; p += strcspn(p, ":") + 1)
+		if (strlen(step) == strcspn(p, ":") && !strncmp(p, step, strlen(step)))
+			return false;
+	return true;
+}
+
 /* Large programs take a while: whoever watches is told what is done. */
 static void tell(const char *doing)
 {

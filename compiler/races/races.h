@@ -142,7 +142,7 @@ struct pair {
 
 /* A step says whether a pair cannot race; the reason is what `heddle dump --sites --why` prints, %s is the other place. */
 struct step {
-	const char *name, *reason;
+	const char *name, *option, *reason; /* option: for --without */
 	void (*begin)(void);
 	bool (*removes)(const struct party *a, const struct party *b, uint32_t object);
 	void (*end)(void);
@@ -192,5 +192,6 @@ void report_write(struct module *m);
 bool races_prepare(LLVMModuleRef module);
 
 /* races.c: leaves out what cannot race. */
+bool races_uses(const char *step); /* is it not left out by --without? */
 void races_apply(struct module *m);
 #endif

@@ -244,7 +244,7 @@ static void relate_level(const struct meeting *m, const struct side *a, const st
 /* The meeting of two classes that are one team; NULL: they are not. */
 static struct meeting *meeting_of(unsigned x, unsigned y)
 {
-	if (y < CLASS_FIRST || (x != y && x != CLASS_MAIN))
+	if (y < CLASS_FIRST || (x != y && x != CLASS_MAIN) || !races_uses("phases"))
 		return NULL;
 	struct meeting *m = phases_meeting(y, x == CLASS_MAIN);
 	return m->meet ? m : NULL;

@@ -112,7 +112,7 @@ static void compare(uint32_t a, uint32_t b, uint32_t object)
 	struct party *x = &warnings.parties[a], *y = &warnings.parties[b];
 	uint64_t common = common_lock(x, y);
 
-	if (common) {
+	if (common && races_uses("locks")) {
 		x->why = y->why = lock_reason(common);
 		return;
 	}
@@ -240,7 +240,7 @@ static void run_step(unsigned n)
 
 	if (s->begin)
 		s->begin();
-	for (size_t i = 0; i < warnings.pair_count; i++) {
+	for (size_t i = 0; i < warnings.pair_count && races_uses(s->option); i++) {
 		struct pair *p = &warnings.pairs[i];
 		struct party *a = &warnings.parties[p->a], *b = &warnings.parties[p->b];
 		if (p->step || !s->removes(a, b, p->object))

@@ -10,9 +10,9 @@ import inspect
 import json
 import os
 import platform
-import platform
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -344,7 +344,15 @@ def options():
     return settings
 
 
+def heed_signals():
+    """A shell starts what it runs in the background with these ignored; programs of the tests send them to themselves."""
+    for sig in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(sig) == signal.SIG_IGN:
+            signal.signal(sig, signal.SIG_DFL)
+
+
 def main():
+    heed_signals()
     settings = options()
     cases = find_cases(settings.level, settings.build, settings.scale)
     if settings.only:

@@ -29,9 +29,16 @@ class Browser:
         self.http = http.client.HTTPConnection('127.0.0.1', port, timeout=120)
         arguments = ['--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--window-size=1400,1000',
                      f'--user-data-dir={folder}/browser', '--force-device-scale-factor=1']
-        answer = self.ask('POST', '/session', {'capabilities': {'alwaysMatch': {
-            'browserName': 'chrome', 'goog:chromeOptions': {'args': arguments}, 'goog:loggingPrefs': {'browser': 'ALL'}}}})
+        try:
+            answer = self.begin(arguments)
+        except BaseException:
+            self.driver.terminate()
+            raise
         self.session = '/session/' + answer['sessionId']
+
+    def begin(self, arguments):
+        return self.ask('POST', '/session', {'capabilities': {'alwaysMatch': {
+            'browserName': 'chrome', 'goog:chromeOptions': {'args': arguments}, 'goog:loggingPrefs': {'browser': 'ALL'}}}})
 
     def ask(self, method, path, body=None):
         self.http.request(method, path, json.dumps(body) if body is not None else None, {'Content-Type': 'application/json'})

@@ -52,9 +52,9 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_FUTEX] = "futex",       [ENTRY_PAGES] = "pages",
 };
 static const char *const block_names[BLOCK_KINDS] = {
-	[BLOCK_OUT] = "out",	     [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",	 [BLOCK_CHILD] = "child",
-	[BLOCK_SHOWN] = "shown",     [BLOCK_FILE] = "file",	[BLOCK_START] = "start", [BLOCK_PATCH] = "patch",
-	[BLOCK_CONTENT] = "content", [BLOCK_ACTION] = "action",
+	[BLOCK_OUT] = "out",	     [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",	     [BLOCK_CHILD] = "child",
+	[BLOCK_SHOWN] = "shown",     [BLOCK_FILE] = "file",	[BLOCK_START] = "start",     [BLOCK_PATCH] = "patch",
+	[BLOCK_CONTENT] = "content", [BLOCK_ACTION] = "action", [BLOCK_SEGMENT] = "segment",
 };
 
 /* The first block of a kind that belongs to an argument (-1: to any). */

@@ -21,7 +21,7 @@
 #define TRACE_FORMAT_H
 #include <stdint.h>
 
-#define TRACE_VERSION 9 /* raised with every change of anything in this file */
+#define TRACE_VERSION 10 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -121,6 +121,7 @@ enum block_kind {
 	BLOCK_PATCH, /* a file that the program has mapped: its write changed these bytes at addr, or mremap() shows them */
 	BLOCK_CONTENT, /* a small file was mapped: these are its bytes */
 	BLOCK_ACTION,  /* the kernel's struct sigaction: handler, flags, restorer, mask; 8 bytes each */
+	BLOCK_SEGMENT, /* shmat: addr: bytes of the segment; no data */
 	BLOCK_KINDS
 };
 

@@ -88,16 +88,22 @@ static void memory(void)
 		return;
 	}
 	char *p = shmat(id, 0, 0);
-	if (p == (void *)-1) {
-		skipped("shmat");
-	} else {
-		CHECK(p[0] == 0 && p[9999] == 0);
-		strcpy(p, "shared");
-		struct shmid_ds ds;
-		CHECK(shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_segsz == 10000 && ds.shm_nattch == 1);
-		say("memory %d at %p, attached at %ld", id, (void *)p, (long)ds.shm_atime);
-		CHECK(!strcmp(p, "shared") && shmdt(p) == 0);
-	}
+	CHECK(p != (void *)-1 && p[0] == 0 && p[9999] == 0);
+	snprintf(p, 100, "shared by %d", getpid()); /* that no second run has */
+	struct shmid_ds ds;
+	CHECK(shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_segsz == 10000 && ds.shm_nattch == 1);
+	say("memory %d at %p, attached at %ld", id, (void *)p, (long)ds.shm_atime);
+	/* a second time, with what is there; read only, and at a place that we choose */
+	char *q = shmat(id, 0, SHM_RDONLY), *place = p + (1 << 20);
+	CHECK(q != (void *)-1 && q != p && !strcmp(p, q));
+	CHECK(shmat(id, place, 0) == place && !strcmp(p, place));
+	say("%s at %p and %p", q, (void *)q, (void *)place);
+	FAILS(shmat(id, place, 0) == (void *)-1 ? -1 : 0, EINVAL);
+	strcpy(p + 5000, "seen at all three");
+	CHECK(!strcmp(q + 5000, p + 5000) && !strcmp(place + 5000, p + 5000));
+	CHECK(shmdt(q) == 0 && shmdt(place) == 0 && shmdt(p) == 0);
+	FAILS(shmdt(p), EINVAL);
+	FAILS(shmat(-1, 0, 0) == (void *)-1 ? -1 : 0, EINVAL);
 	CHECK(shmctl(id, IPC_RMID, 0) == 0);
 }
 

@@ -20,7 +20,7 @@ bool shares_memory;
 /* What of the program's flags says how the memory behaves, and not where it lies. */
 #define BEHAVIOUR (MAP_NORESERVE | MAP_GROWSDOWN | MAP_STACK | MAP_LOCKED | MAP_POPULATE)
 
-static long map_somewhere(const uint64_t a[6])
+long map_somewhere(const uint64_t a[6])
 {
 	uint64_t hint = ALIGN_DOWN(a[0], page_size);
 	long r = -EEXIST;
@@ -259,15 +259,4 @@ void special_mremap(struct call *c)
 	}
 	if (!replaying)
 		entry_finish(c);
-}
-
-void special_shmat(struct call *c)
-{
-	/* memory of other processes changes behind our back */
-	call_answer(c, -ENOSYS);
-}
-
-void special_shmdt(struct call *c)
-{
-	call_answer(c, -EINVAL);
 }

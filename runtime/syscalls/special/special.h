@@ -2,6 +2,7 @@
 #ifndef SPECIAL_H
 #define SPECIAL_H
 #include <stdbool.h>
+#include <stdint.h>
 
 struct call;
 struct thread;
@@ -14,6 +15,10 @@ void special_mprotect(struct call *c);
 void special_madvise(struct call *c);
 void special_mremap(struct call *c);
 void special_brk(struct call *c);
+/* mmap with these arguments, in a place of our choice if that of the program is taken, or it has none. Record only. */
+long map_somewhere(const uint64_t a[6]);
+
+/* segments.c */
 void special_shmat(struct call *c);
 void special_shmdt(struct call *c);
 

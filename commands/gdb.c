@@ -336,7 +336,7 @@ static int run_gdbserver(long port)
 			die("the replay ended before a debugger could have it");
 		else
 			tree_signal(s.tree, &info, 10);
-	snprintf(where, sizeof where, "localhost:%ld", port);
+	snprintf(where, sizeof where, "127.0.0.1:%ld", port);
 	snprintf(pid, sizeof pid, "%d", (int)a->pid);
 	pid_t server = start_program((char *[]){ "gdbserver", "--once", "--attach", where, pid, NULL }, false);
 	while (!is_traced((pid_t)a->pid) && !kill(server, 0))

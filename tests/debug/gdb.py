@@ -223,7 +223,7 @@ def case_port(t):
             said += process.stdout.readline()
         script = re.search(rb'gdb -x (\S+)', said)
         t.check(script, f'it says {said!r}')
-        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', f'target remote localhost:{port}', '-ex',
+        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', f'target remote 127.0.0.1:{port}', '-ex',
                          f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
         expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
         process.wait(20)

@@ -74,6 +74,9 @@ int main(void)
 	pthread_t threads[THREADS];
 	srand(1);
 	srand48(1);
+	/* a variable that is new moves the list of all, which tzset() may just read: 1 of 600 plain runs crashed */
+	setenv("TZ", "UTC", 1);
+	setenv("SHARED", "", 1);
 	if (regcomp(&regex, "a*b[0-9]+b+c", REG_EXTENDED) || !(directory = opendir("/usr/bin")))
 		return 1;
 	for (long i = 0; i < THREADS; i++)

@@ -72,8 +72,12 @@ endif
 PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(ARCH).S
 PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
 PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fasynchronous-unwind-tables
-CLEARS := -fzero-call-used-regs=all-gpr-arg # clang knows it from 15 on
-PRELOAD_FLAGS += $(shell $(CC) $(CLEARS) -E -x c /dev/null >/dev/null 2>&1 && echo $(CLEARS))
+CLEARS := -fzero-call-used-regs=all-gpr-arg
+ifeq ($(shell $(CC) $(CLEARS) -E -x c /dev/null >/dev/null 2>&1 && echo yes),yes)
+PRELOAD_FLAGS += $(CLEARS)
+else
+$(info $(CC) does not know $(CLEARS) (gcc from 11, clang from 15 on): memory at exit may differ at replay)
+endif
 
 # heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
 # into programs. The C++ is the least that registers a pass.

@@ -227,6 +227,8 @@ static bool lengthen(struct schedule *s, unsigned k)
 		return false;
 	later.list[k].point = points_of(s->list[k].slot) + 1;
 	while (runs_fails(&later)) {
+		if (runs_over())
+			return false; /* it fails without this switch, now */
 		s->list[k].point = later.list[k].point;
 		later.list[k].point += later.list[k].point / 2;
 	}

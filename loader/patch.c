@@ -150,13 +150,12 @@ static uint32_t lock;
 
 void patch_lock(void)
 {
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
+	brief_lock(&lock);
 }
 
 void patch_unlock(void)
 {
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&lock);
 }
 
 void patch_site(void *uc)

@@ -297,8 +297,8 @@ void call_inputs(struct call *c); /* adds what the row says the kernel reads */
 /* Before call_begin(): takes the ticket. Replay: the call begins here, for those who wait for that. */
 void call_ticket_early(struct call *c);
 void call_end(struct call *c); /* result is set: commits */
-void call_done(
-	struct call *c); /* ... does not yet: room and call_block() for what else it brought, then entry_finish() */
+/* ... but does not commit yet: room and call_block() for what else it brought, then entry_finish(). */
+void call_done(struct call *c);
 /* Replay: takes and checks the next entry, applies its outputs, sets result. */
 void call_replay(struct call *c);
 /* Record and replay: a call that is answered here, with the same answer in both. */

@@ -101,14 +101,13 @@ static uint32_t actions_lock;
 
 struct kernel_action signals_action(struct thread *t, int sig, const struct kernel_action *new)
 {
-	while (__atomic_exchange_n(&actions_lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
+	brief_lock(&actions_lock);
 	struct kernel_action old = t->process->actions[sig];
 	if (new) {
 		t->process->actions[sig] = *new;
 		signals_install(t->process, sig);
 	}
-	__atomic_store_n(&actions_lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&actions_lock);
 	return old;
 }
 

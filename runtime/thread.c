@@ -51,15 +51,14 @@ struct thread *thread_prepare(uint32_t slot)
 {
 	struct thread *t = thread_of(slot);
 	/* At replay slots may be used in another order for the first time: all below the highest are there. */
-	while (__atomic_exchange_n(&prepare_lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
+	brief_lock(&prepare_lock);
 	for (uint32_t s = highest; s <= slot; s++) {
 		uint64_t base = (uint64_t)thread_of(s) - THREAD_STRUCT_AT;
 		map_room(base + THREAD_STACK_AT, base + THREAD_STACK_END);
 		map_room(base + THREAD_SIGNAL_AT, base + THREAD_STRUCT_AT + ALIGN_UP(sizeof *t, page_size));
 		__atomic_store_n(&highest, s + 1, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&prepare_lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&prepare_lock);
 	t->slot = slot;
 	t->stack = (uint64_t)t - THREAD_STRUCT_AT + THREAD_STACK_END;
 	t->process = &process;
@@ -83,15 +82,14 @@ static bool is_gone(const struct thread *t)
 /* Record: the lowest slot that nobody uses. */
 static uint32_t choose_slot(void)
 {
-	while (__atomic_exchange_n(&slots_lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
+	brief_lock(&slots_lock);
 	uint32_t slot = 0;
 	while (slot < highest && !is_gone(thread_of(slot)))
 		slot++;
 	if (slot == MAP_SLOTS)
 		cannot("the program has more than %d threads at once", (long)MAP_SLOTS);
 	thread_prepare(slot)->state = THREAD_RUNS;
-	__atomic_store_n(&slots_lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&slots_lock);
 	return slot;
 }
 
@@ -121,17 +119,11 @@ static bool on_our_stack(uint64_t tls)
 	return tls >= MAP_STACKS_BASE && tls < MAP_STACKS_END;
 }
 
-static void lock_outside(void)
-{
-	while (__atomic_exchange_n(&outside_lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
-}
-
 void thread_remember_tls(struct thread *t)
 {
 	if (!t->tls || on_our_stack(t->tls))
 		return;
-	lock_outside();
+	brief_lock(&outside_lock);
 	unsigned i = 0;
 	while (outside_threads[i].tls && outside_threads[i].tls != t->tls && outside_threads[i].t != t)
 		i++;
@@ -141,7 +133,7 @@ void thread_remember_tls(struct thread *t)
 		outside_threads[i + 1] = outside_threads[i]; /* the end mark */
 	outside_threads[i].t = t;
 	__atomic_store_n(&outside_threads[i].tls, t->tls, __ATOMIC_RELEASE);
-	__atomic_store_n(&outside_lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&outside_lock);
 }
 
 /* ---- creation ---------------------------------------------------------------------------- */
@@ -476,14 +468,14 @@ bool thread_is_last(void)
 /* What other threads may be in the middle of must be whole in the child. */
 void thread_before_fork(void)
 {
-	lock_outside();
+	brief_lock(&outside_lock);
 	patch_lock();
 }
 
 void thread_after_fork(void)
 {
 	patch_unlock();
-	__atomic_store_n(&outside_lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&outside_lock);
 }
 
 void thread_forked(struct thread *t)

@@ -122,8 +122,8 @@ static uint64_t find_gadget(uint64_t caller)
 	if (_dl_find_object((void *)caller, &found))
 		return 0;
 	const ElfW(Ehdr) *head = found.dlfo_map_start;
-	if (*(const uint32_t *)head->e_ident !=
-	    0x464c457f) /* no "\177ELF": parts with gaps between them: this is the part with the caller */
+	const uint32_t elf = 0x464c457f;	     /* "\177ELF" */
+	if (*(const uint32_t *)head->e_ident != elf) /* parts with gaps between them: this is the one with the caller */
 		return gadget_in((uint64_t)found.dlfo_map_start, (uint64_t)found.dlfo_map_end);
 	const ElfW(Phdr) *part = (const void *)((const char *)head + head->e_phoff);
 	for (unsigned i = 0; i < head->e_phnum; i++, part++) {

@@ -54,6 +54,19 @@ static inline bool is_error(long r)
 	return (unsigned long)r > -4096ul;
 }
 
+/* A lock that is held for some instructions; 0 is free. In the child of a fork by another thread it is set to 0 again. */
+static inline void brief_lock(uint32_t *lock)
+{
+	for (unsigned round = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); round++)
+		if (round > 40)
+			SYS0(__NR_sched_yield); /* its holder may not be running */
+}
+
+static inline void brief_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- base/memory.c ------------------------------------------------------- */
 
 void *memcpy(void *to, const void *from, size_t n);

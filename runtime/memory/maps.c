@@ -8,8 +8,7 @@ static uint32_t lock; /* of the text */
 const char *maps_read(void)
 {
 	static char text[1 << 20];
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
+	brief_lock(&lock);
 	long fd = file_open("/proc/thread-self/maps", O_RDONLY, 0);
 	if (fd < 0) {
 		maps_done();
@@ -25,7 +24,7 @@ const char *maps_read(void)
 
 void maps_done(void)
 {
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&lock);
 }
 
 static uint64_t number(const char **s, unsigned base)

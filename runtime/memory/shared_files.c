@@ -33,17 +33,6 @@ static struct shared_file {
 unsigned shared_file_count;
 static uint32_t lock;
 
-static void enter(void)
-{
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
-}
-
-static void leave(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
 void shared_files_forked(void)
 {
 	lock = 0; /* another thread may have held it; it is gone */
@@ -65,9 +54,9 @@ static void keep(const struct shared_file *f)
 	if (shared_file_count == SHARED_FILES)
 		cannot("the program maps more than %d files shared at once, which cannot be recorded",
 		       (long)SHARED_FILES);
-	enter();
+	brief_lock(&lock);
 	files[shared_file_count++] = *f;
-	leave();
+	brief_unlock(&lock);
 }
 
 void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset)
@@ -89,7 +78,7 @@ void shared_file_unmapped(uint64_t addr, uint64_t len)
 	uint64_t end = addr + ALIGN_UP(len, page_size);
 	if (!shared_file_count)
 		return;
-	enter();
+	brief_lock(&lock);
 	for (unsigned i = 0; i < shared_file_count; i++) {
 		struct shared_file *f = &files[i];
 		if (f->addr >= end || f->addr + f->len <= addr)
@@ -104,7 +93,7 @@ void shared_file_unmapped(uint64_t addr, uint64_t len)
 			remove(i--);
 		}
 	}
-	leave();
+	brief_unlock(&lock);
 }
 
 bool shared_file_at(uint64_t addr)
@@ -129,11 +118,20 @@ void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t ne
 	keep(&moved);
 }
 
+static long open_memory(int flags)
+{
+	long fd = file_open("/proc/self/mem", flags, 0);
+	if (fd < 0)
+		cannot("the bytes of a file that the program has mapped and changed need /proc, which is not mounted "
+		       "here");
+	return fd;
+}
+
 /* Piece by piece, up to the first byte that is not there. */
 void shared_file_log(struct call *c, uint64_t at, uint64_t len)
 {
-	long fd = file_open("/proc/self/mem", O_RDONLY, 0);
-	for (uint64_t piece; fd >= 0 && len; at += piece, len -= piece) {
+	long fd = open_memory(O_RDONLY);
+	for (uint64_t piece; len; at += piece, len -= piece) {
 		piece = MIN(len, page_size - at % page_size);
 		entry_room(c, piece);
 		uint8_t *to = c->at + sizeof(struct block);
@@ -166,22 +164,22 @@ void shared_files_written(struct call *c)
 	if (*kind != FD_REGULAR || !shared_file_count)
 		return;
 	uint64_t from = written_at(c), to = from + (uint64_t)c->result;
-	enter();
+	brief_lock(&lock);
 	for (unsigned i = 0; i < shared_file_count; i++) {
 		const struct shared_file *f = &files[i];
 		uint64_t low = MAX(from, f->offset), high = MIN(to, f->offset + f->len);
 		if (f->inode == target.inode && f->device == target.device && low < high)
 			shared_file_log(c, f->addr + (low - f->offset), high - low);
 	}
-	leave();
+	brief_unlock(&lock);
 }
 
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
 {
 	if (is_ours(addr, n))
 		cannot("the trace wants to write over Heddle itself: it is damaged");
-	long fd = file_open("/proc/self/mem", O_RDWR, 0);
-	long r = fd < 0 ? fd : SYS4(__NR_pwrite64, fd, data, n, addr);
+	long fd = open_memory(O_RDWR);
+	long r = SYS4(__NR_pwrite64, fd, data, n, addr);
 	file_close(fd);
 	if (r != (long)n)
 		cannot("cannot change mapped memory at %x: error %d", addr, -r);
@@ -190,7 +188,7 @@ void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
 /* The bytes that are there, in memory of their own: a page that the program may not read, or that its file does not reach. */
 static void copy_pages(uint64_t to, uint64_t from, uint64_t len)
 {
-	long fd = file_open("/proc/self/mem", O_RDONLY, 0);
+	long fd = open_memory(O_RDONLY);
 	for (uint64_t i = 0; i < len; i += page_size)
 		file_read(fd, (void *)(to + i), page_size, from + i);
 	file_close(fd);
@@ -200,7 +198,9 @@ static int protection_at(uint64_t addr)
 {
 	const char *maps = maps_read();
 	int protection = PROT_NONE;
-	for (struct mapped m; maps && maps_next(&maps, &m);)
+	if (!maps)
+		cannot("mremap of a file needs /proc at replay, which is not mounted here");
+	for (struct mapped m; maps_next(&maps, &m);)
 		if (addr >= m.from && addr < m.to)
 			protection = (m.readable ? PROT_READ : 0) | (m.writable ? PROT_WRITE : 0) |
 				     (m.executable ? PROT_EXEC : 0);

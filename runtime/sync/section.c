@@ -63,20 +63,9 @@ static struct section *find(uint64_t key)
 	return 0;
 }
 
-static void lock_table(void)
-{
-	while (__atomic_exchange_n(&table_lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
-}
-
-static void unlock_table(void)
-{
-	__atomic_store_n(&table_lock, 0, __ATOMIC_RELEASE);
-}
-
 static struct section *add(uint64_t key)
 {
-	lock_table();
+	brief_lock(&table_lock);
 	struct section *s = find(key); /* another thread may have been faster */
 	uint64_t at = first_place(key);
 	for (unsigned i = 0; i < SECTIONS && !s; i++, at = (at + 1) % SECTIONS) {
@@ -86,7 +75,7 @@ static struct section *add(uint64_t key)
 		s = &sections[at];
 		__atomic_store_n(&s->object, key, __ATOMIC_RELEASE);
 	}
-	unlock_table();
+	brief_unlock(&table_lock);
 	if (!s)
 		cannot("the program has more than %d FILEs, directories and regular expressions open", (long)SECTIONS);
 	return s;
@@ -98,7 +87,7 @@ static struct section *add(uint64_t key)
  */
 static void forget(struct section *s)
 {
-	lock_table();
+	brief_lock(&table_lock);
 	/* Somebody sleeps for a FILE that is closed: wrong, but then the place must stay what it is. */
 	if (__atomic_load_n(&s->word, __ATOMIC_RELAXED) == 1) {
 		uint64_t at = (uint64_t)(s - sections);
@@ -107,7 +96,7 @@ static void forget(struct section *s)
 		while (end && sections[at = (at + SECTIONS - 1) % SECTIONS].object == REMOVED)
 			__atomic_store_n(&sections[at].object, 0, __ATOMIC_RELEASE);
 	}
-	unlock_table();
+	brief_unlock(&table_lock);
 }
 
 static struct section *section_of(uint64_t object)

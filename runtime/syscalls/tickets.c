@@ -24,18 +24,6 @@ static uint32_t lock;
 
 /* ---- replay ------------------------------------------------------------------------- */
 
-static void enter_lock(void)
-{
-	for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE); round++)
-		if (round > 40)
-			SYS0(__NR_sched_yield); /* held for a short time only */
-}
-
-static void leave_lock(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
 static void advance(void)
 {
 	uint64_t b = base;
@@ -75,11 +63,11 @@ void ticket_enter(uint64_t ticket)
 	unsigned round = 0;
 	while (ticket >= __atomic_load_n(&base, __ATOMIC_ACQUIRE) + WINDOW)
 		wait_a_little(&round);
-	enter_lock();
+	brief_lock(&lock);
 	if (ticket >= base)
 		begun[ticket % WINDOW] = 1;
 	advance();
-	leave_lock();
+	brief_unlock(&lock);
 }
 
 static bool anybody_parked(void)
@@ -117,7 +105,7 @@ void ticket_pass_lost(void)
 	bool in_futexes = !one_thread && wait_stuck_in_futexes(b);
 	if (__atomic_load_n(&lock, __ATOMIC_RELAXED) || !(in_futexes || wait_all_idle(b)))
 		return;
-	enter_lock();
+	brief_lock(&lock);
 	bool idle = in_futexes ? base == b : wait_all_idle(base), stuck = idle && !waiters && !one_thread;
 	stuck = stuck && !(control->several && anybody_shows()); /* it waits for another process */
 	/* if nobody has come to its end, all tickets still have an owner, who waits for a lock that is not pthread's */
@@ -127,7 +115,7 @@ void ticket_pass_lost(void)
 		begun[base % WINDOW] = 1;
 		advance();
 	}
-	leave_lock();
+	brief_unlock(&lock);
 	if (stuck)
 		replay_stuck(thread_here());
 }
@@ -144,14 +132,14 @@ void ticket_leave(struct thread *t, uint64_t now)
 		;
 	if (has_begun(now))
 		return;
-	enter_lock();
+	brief_lock(&lock);
 	t->wake = has_begun(now);
 	__atomic_store_n(&t->waits_ticket, now, __ATOMIC_RELEASE);
 	if (!t->wake) {
 		t->next_waiter = waiters;
 		waiters = t;
 	}
-	leave_lock();
+	brief_unlock(&lock);
 	wait_asleep(t);
 	__atomic_store_n(&t->waits_ticket, 0, __ATOMIC_RELEASE);
 }

@@ -14,7 +14,7 @@ QUESTIONS = ('--version', '--help')
 # They end the machine, change it, or do nothing without somebody who types.
 LEFT_ALONE = {'halt', 'init', 'poweroff', 'reboot', 'runlevel', 'shutdown', 'telinit', 'systemctl', 'yes'}
 TOLD = b'the program has threads: a data race'
-BATCH = 100
+BATCHES = 15
 
 
 def programs():
@@ -47,10 +47,8 @@ def outcome_of(t, program, question):
 
 
 def case_every_program(t):
-    all_of_them = programs()
-    first = t.batch * BATCH % len(all_of_them)
     wrong = []
-    for program in all_of_them[first:first + BATCH]:
+    for program in programs()[t.batch::BATCHES]:
         for question in QUESTIONS:
             outcome = outcome_of(t, program, question)
             if outcome:
@@ -60,4 +58,4 @@ def case_every_program(t):
 
 
 case_every_program.only_soak = True
-case_every_program.batches = -(-len(programs()) // BATCH)
+case_every_program.batches = BATCHES

@@ -233,6 +233,8 @@ resume_program:
  * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
  * stack of ours. An ordinary call, so only the registers that calls preserve
  * count; the arguments are kept for a call that is made again after a handler.
+ * Their registers are cleared: libheddle.so may call a function of the program
+ * next, which may write them to its stack.
  */
 	.globl sync_call, sync_self
 sync_call:

@@ -126,6 +126,14 @@ void tree_kill(void);
 void tree_kill_below(pid_t child);
 /* How many processes are left. */
 int tree_count(void);
+/* Stops everybody, one moment for all of them; who was stopped already stays so when they go on. */
+struct tree_still {
+	pid_t *pids;
+	size_t count;
+	bool moving;
+};
+void tree_stand_still(struct tree_still *still);
+void tree_go_on(struct tree_still *still);
 /* Sets control->stop, unless somebody was first. */
 void tree_stop(struct control *control, enum stop_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -157,7 +165,11 @@ void late_end(struct feeder *feeder);
 
 /* ---- packer.c: the thread that empties rings while a program is recorded ---- */
 struct packer;
-struct packer *packer_start(const char *dir, struct control *control);
+struct packer *packer_start(const char *dir, const struct tree *tree);
+/* A part of `control`'s end that is given back when the disk is full, so that what the rings hold can still be packed: the
+   recording then ends whole, at its last event. -1, and errno: there is no room for it. */
+int reserve_space(const struct tree *tree, uint64_t size);
+void reserve_give_back(const struct tree *tree, uint64_t keep);
 /* Ends the thread and packs what is left. Returns -1 if that failed. */
 int packer_finish(struct packer *packer, struct trace_problem *problem);
 

@@ -18,6 +18,7 @@
  *   status     number or null      raw wait status of the first process
  *   inexact    number              signals that could not be recorded exactly
  *   shares_memory  true            processes share memory that they write to, if they did
+ *   detached   true                the disk was full, and the program went on unrecorded, if it did
  *   futexes    {calls, first}      futex calls of locks that are not pthread's, if there were any
  *   images     number              process images
  *   streams    list                {"image", "slot", "raw", "events"}
@@ -327,6 +328,8 @@ int meta_finish(struct meta *meta, uint32_t status, const struct control *contro
 	json_object_set_new(o, "inexact", json_integer(meta->inexact));
 	if (control && control->shares_memory)
 		json_object_set_new(o, "shares_memory", json_true());
+	if (control && control->detached)
+		json_object_set_new(o, "detached", json_true());
 	if ((futexes = control ? futexes_json(meta, control) : NULL))
 		json_object_set_new(o, "futexes", futexes);
 	json_object_set_new(o, "images", json_integer(count_images(&meta->list)));

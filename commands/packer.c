@@ -5,56 +5,102 @@
  * it and wakes us. Heddle makes them, and not the recorded process, whose limit on file sizes is its own. Rings that
  * nobody has in sight any more are used again: making and removing a file costs more than a short process logs.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "commands.h"
 
+#define META_RESERVE \
+	(256u << 10) /* meta.json's final form: some arguments, an environment, a list of streams and files */
+
 struct packer {
 	const char *dir;
+	const struct tree *tree;
 	struct control *control;
 	struct trace_packer *work;
 	struct trace_ring **rings; /* all but the idle ones */
 	size_t count;
 	struct trace_ring *idle[RING_SPARES]; /* left by their threads, to be used again */
 	unsigned idle_count;
-	unsigned made;	 /* rings so far: the next one's number */
-	unsigned spares; /* that we try to keep ready */
-	uint32_t end;	 /* the tree has ended */
-	bool failed;
+	unsigned made;	  /* rings so far: the next one's number */
+	unsigned spares;  /* that we try to keep ready */
+	uint32_t end;	  /* the tree has ended */
+	uint64_t reserve; /* see reserve_space(); grows with the rings if the program may go on without us */
 	struct trace_problem problem;
 	pthread_t thread;
 };
 
-static int fail(struct packer *p)
+static bool is_full(const struct packer *p)
 {
-	p->failed = true;
-	if (p->problem.error == ENOSPC || p->problem.error == EDQUOT)
+	return p->problem.error == ENOSPC || p->problem.error == EDQUOT;
+}
+
+static void stop(struct packer *p)
+{
+	if (is_full(p))
 		tree_stop(p->control, STOP_CANNOT,
 			  "%s\nThe trace's disk is full; the program was ended. Free some space, or record to another "
 			  "disk with -o.\n",
 			  p->problem.text);
 	else
 		tree_stop(p->control, STOP_CANNOT, "%s\nThe program was ended.\n", p->problem.text);
-	return -1;
+}
+
+/* ---- the reserve ------------------------------------------------------------------------ */
+
+int reserve_space(const struct tree *tree, uint64_t size)
+{
+	/* a file system without fallocate just has no reserve */
+	return fallocate(tree->control_fd, 0, CONTROL_SIZE, (off_t)size) && errno == ENOSPC ? -1 : 0;
+}
+
+void reserve_give_back(const struct tree *tree, uint64_t keep)
+{
+	if (ftruncate(tree->control_fd, (off_t)(CONTROL_SIZE + keep)))
+		return; /* then there is less room, and the packer says so */
+}
+
+/* Room for what all rings can hold, even if it does not shrink. */
+static int grow_reserve(struct packer *p)
+{
+	uint64_t wanted = META_RESERVE + (p->count + 1) * RING_SIZE;
+
+	if (!p->control->may_detach || wanted <= p->reserve)
+		return 0;
+	if (reserve_space(p->tree, wanted))
+		return trace_failed(&p->problem, p->tree->control_path, "keep some room in reserve");
+	p->reserve = wanted;
+	return 0;
 }
 
 /* ---- spare rings ----------------------------------------------------------------------- */
+
+static struct trace_ring *make_ring(struct packer *p)
+{
+	p->made++;
+	if (p->control->detached)
+		return trace_ring_make_nameless(&p->problem);
+	if (grow_reserve(p))
+		return NULL;
+	return trace_ring_make(p->dir, p->made - 1, p->control->may_detach, &p->problem);
+}
 
 static int add_ring(struct packer *p, uint32_t *place)
 {
 	p->rings = realloc(p->rings, (p->count + 1) * sizeof *p->rings);
 	if (!p->rings)
 		abort();
-	struct trace_ring *ring = p->idle_count ? p->idle[--p->idle_count] :
-						  trace_ring_make(p->dir, p->made++, &p->problem);
+	struct trace_ring *ring = p->idle_count ? p->idle[--p->idle_count] : make_ring(p);
 	if (!ring)
 		return -1;
 	p->rings[p->count++] = ring;
@@ -98,26 +144,37 @@ static void end_image(struct packer *p, const struct trace_ring *over)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct trace_ring *ring = p->rings[i];
-		if (ring && ring != over && trace_ring_ready(ring, &p->problem) > 0 &&
+		if (ring && ring != over && (p->control->detached || trace_ring_ready(ring, &p->problem) > 0) &&
 		    trace_ring_image(ring) == trace_ring_image(over))
 			trace_ring_set_left(ring);
 	}
+}
+
+/* Is there something to do with it? In a program that goes on unrecorded nothing is packed. */
+static int look(struct packer *p, struct trace_ring *ring)
+{
+	if (p->control->detached) {
+		trace_ring_drop(ring);
+		return trace_ring_done(ring) != RING_IN_USE;
+	}
+	int ready = trace_ring_ready(ring, &p->problem);
+	return ready <= 0 ? ready : trace_ring_wants(ring);
 }
 
 /* Becomes NULL once it is in the log. */
 static int pack_one(struct packer *p, struct trace_ring **place)
 {
 	struct trace_ring *ring = *place;
-	int ready = trace_ring_ready(ring, &p->problem);
+	int wants = look(p, ring);
 
-	if (ready <= 0 || !trace_ring_wants(ring))
-		return ready < 0 ? -1 : 0;
+	if (wants <= 0)
+		return wants;
 	enum ring_done done = trace_ring_done(ring);
 	if (!done)
 		return trace_ring_pack(ring, p->work, WHILE_RUNNING, &p->problem);
 	if (done == RING_IMAGE_OVER)
 		end_image(p, ring);
-	if (trace_ring_finish(ring, p->work, WHILE_RUNNING, &p->problem))
+	if (!p->control->detached && trace_ring_finish(ring, p->work, WHILE_RUNNING, &p->problem))
 		return -1;
 	*place = NULL;
 	if (p->idle_count < RING_SPARES && trace_ring_reuse(ring)) {
@@ -143,6 +200,76 @@ static int pack_all(struct packer *p)
 	return result;
 }
 
+/* ---- without us: --on-full=detach ---------------------------------------------------------- */
+
+/* Spares are files of the trace: whoever needs a ring from now on gets one in memory. */
+static void take_back_spares(struct packer *p)
+{
+	struct trace_problem problem;
+
+	for (unsigned i = 0; i < RING_SPARES; i++) {
+		uint32_t number = __atomic_exchange_n(&p->control->spare[i], 0, __ATOMIC_ACQUIRE);
+		for (size_t k = 0; number && k < p->count; k++)
+			if (trace_ring_number(p->rings[k]) == number - 1) {
+				trace_ring_remove(p->rings[k], &problem);
+				trace_ring_close(p->rings[k]);
+				p->rings[k] = p->rings[--p->count];
+				break;
+			}
+	}
+	while (p->idle_count) {
+		trace_ring_remove(p->idle[--p->idle_count], &problem);
+		trace_ring_close(p->idle[p->idle_count]);
+	}
+}
+
+/* Everybody stands still: as if all had been killed at this moment, the trace is whole up to here. */
+static int end_trace(struct packer *p)
+{
+	reserve_give_back(p->tree, META_RESERVE);
+	for (size_t i = 0; i < p->count; i++)
+		if (trace_ring_ready(p->rings[i], &p->problem) < 0 ||
+		    trace_ring_finish(p->rings[i], p->work, AT_THE_END, &p->problem))
+			return -1;
+	return 0;
+}
+
+static int detach(struct packer *p)
+{
+	struct tree_still still;
+	struct rlimit files;
+
+	warn("%s", p->problem.text);
+	tree_stand_still(&still);
+	int result = end_trace(p);
+	if (!result) {
+		take_back_spares(p);
+		for (size_t i = 0; i < p->count; i++)
+			trace_ring_drop(p->rings[i]);
+		/* release: nobody goes on as detached before the last look at the rings */
+		__atomic_store_n(&p->control->detached, 1, __ATOMIC_RELEASE);
+		/* rings in memory need descriptors, and the program has a limit of its own by now */
+		if (!getrlimit(RLIMIT_NOFILE, &files))
+			setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files.rlim_max, files.rlim_max });
+		warn("%s; the recording ends here, and the program goes on unrecorded (--on-full=detach)",
+		     is_full(p) ? "the trace's disk is full" : "the trace cannot be written");
+	}
+	tree_go_on(&still);
+	syscall(SYS_futex, &p->control->detached, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return result;
+}
+
+/* A recorded process could not write a file of the trace. */
+static int look_for_wish(struct packer *p)
+{
+	uint32_t error = __atomic_load_n(&p->control->detach_wanted, __ATOMIC_ACQUIRE);
+
+	if (!error || p->control->detached)
+		return 0;
+	errno = (int)error;
+	return trace_failed(&p->problem, p->dir, "write a file of this trace");
+}
+
 static void *run(void *with)
 {
 	struct packer *p = with;
@@ -150,8 +277,9 @@ static void *run(void *with)
 
 	while (!__atomic_load_n(&p->end, __ATOMIC_ACQUIRE)) {
 		uint32_t work = __atomic_load_n(&p->control->work, __ATOMIC_ACQUIRE); /* before the look */
-		if (pack_all(p)) {
-			fail(p);
+		if ((look_for_wish(p) || pack_all(p)) &&
+		    (!p->control->may_detach || p->control->detached || detach(p))) {
+			stop(p);
 			break;
 		}
 		syscall(SYS_futex, &p->control->work, FUTEX_WAIT, work, &limit, NULL, 0);
@@ -161,14 +289,15 @@ static void *run(void *with)
 
 /* ---- start and end ---------------------------------------------------------------------------- */
 
-struct packer *packer_start(const char *dir, struct control *control)
+struct packer *packer_start(const char *dir, const struct tree *tree)
 {
 	struct packer *p = calloc(1, sizeof *p);
 
 	if (!p || !(p->work = trace_packer_new()))
 		die("not enough memory for the packer");
 	p->dir = dir;
-	p->control = control;
+	p->tree = tree;
+	p->control = tree->control;
 	p->spares = 1;
 	int error = pthread_create(&p->thread, NULL, run, p);
 	if (error)
@@ -185,10 +314,14 @@ static void wake_thread(struct packer *p)
 
 static int finish_one(struct packer *p, struct trace_ring *ring, struct trace_problem *problem)
 {
-	int result = trace_ring_ready(ring, problem) < 0 || trace_ring_finish(ring, p->work, AT_THE_END, problem) ||
-				     trace_ring_remove(ring, problem) ?
-			     -1 :
-			     0;
+	int result = 0;
+
+	if (!p->control->detached)
+		result = trace_ring_ready(ring, problem) < 0 || trace_ring_finish(ring, p->work, AT_THE_END, problem) ?
+				 -1 :
+				 0;
+	if (!result)
+		result = trace_ring_remove(ring, problem);
 	trace_ring_close(ring);
 	return result;
 }

@@ -38,6 +38,8 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 			   "      --verify      record a hash of all values read there, and compare it at replay\n"
 			   "      --paranoid    record hashes of changed pages now and then, while a process has one\n"
 			   "                    thread: replay names a page that is not as it was\n"
+			   "      --on-full=WAY what to do when the trace's disk is full: `stop` ends the program,\n"
+			   "                    `detach` lets it go on unrecorded\n"
 			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
 			   "  -q, --quiet       say nothing that is not an error\n"
 			   "\n"
@@ -45,9 +47,9 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
-	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet;
+	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet, detach;
 	long chaos; /* 0: no, -1: any seed, else the seed */
-	const char *output, *order, *turns;
+	const char *output, *order, *turns, *on_full;
 	struct tree tree;
 	struct packer *packer;
 	struct meta meta;
@@ -98,23 +100,6 @@ static void make_directory(struct record *r)
 	on_death(remove_made); /* an error before the program starts leaves nothing behind */
 }
 
-/*
- * A megabyte at the end of `control` that is given back when the disk is full, so that what the rings hold can still be
- * packed: the recording then ends whole, at its last event.
- */
-static void reserve_space(const struct tree *tree)
-{
-	/* a file system without fallocate just has no reserve */
-	if (fallocate(tree->control_fd, 0, CONTROL_SIZE, 1 << 20) && errno == ENOSPC)
-		die("%s: %s; free some space or choose another disk with -o", tree->control_path, strerror(errno));
-}
-
-static void free_reserve(const struct tree *tree)
-{
-	if (ftruncate(tree->control_fd, CONTROL_SIZE))
-		return; /* then there is less room, and the packer says so */
-}
-
 /* Copies of mapped files are shared between traces where hard links reach. What is known of their system call sites lies
    beside them. */
 static void prepare_cache(struct control *c)
@@ -154,13 +139,15 @@ static void prepare(struct record *r, char **argv)
 	if (mkdir(files, 0700))
 		die("%s: %s", files, strerror(errno));
 	tree_prepare(&r->tree, r->dir, MODE_RECORD);
-	reserve_space(&r->tree);
+	if (reserve_space(&r->tree, 1 << 20))
+		die("%s: %s; free some space or choose another disk with -o", r->tree.control_path, strerror(errno));
 	c = r->tree.control;
 	c->patch = !r->no_patch;
 	c->atomics = !r->no_atomics;
 	c->checksum = r->checksum;
 	c->verify = r->verify;
 	c->paranoid = r->paranoid;
+	c->may_detach = r->detach;
 	snprintf(c->order, sizeof c->order, "%s", r->order);
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_turns(r);
@@ -198,7 +185,7 @@ static void start(struct record *r, int argc, char **argv)
 	tree_start(&r->tree, args);
 	on_death(NULL); /* from here on there is something to keep */
 	free(args);
-	r->packer = packer_start(r->dir, r->tree.control);
+	r->packer = packer_start(r->dir, &r->tree);
 }
 
 /*
@@ -253,7 +240,7 @@ static void run(struct record *r)
 /* How the program ended; unknown where it was heddle that ended it. */
 static uint32_t end_of_program(const struct record *r)
 {
-	return r->tree.control->stop ? STATUS_UNKNOWN : (uint32_t)r->tree.root_status;
+	return r->tree.control->stop || r->tree.control->detached ? STATUS_UNKNOWN : (uint32_t)r->tree.root_status;
 }
 
 /* A trace that cannot be finished stays as it is: the next verb that opens it tries again. */
@@ -266,7 +253,7 @@ static bool finish(struct record *r)
 	turns_path(r, turns);
 	if (r->turns)
 		unlink(turns);
-	free_reserve(&r->tree);
+	reserve_give_back(&r->tree, 0);
 	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)
 			warn("%s", problem.text);
@@ -286,6 +273,8 @@ static void report(const struct record *r)
 	bool at_home = !strncmp(r->dir, home, n) && r->dir[n] == '/';
 	char futexes[PATH_ROOM];
 
+	if (r->tree.control->detached)
+		warn("the program went on unrecorded to its end; what was recorded before is in %s", r->dir);
 	if (r->quiet || !(r->verbose || person_watching()))
 		return;
 	note("recorded (%s) in %s; `heddle replay%s%s` runs it again", meta_text(&r->meta, "level"), r->dir,
@@ -323,19 +312,34 @@ static bool choose_order(struct record *r)
 	return true;
 }
 
+static void choose_on_full(struct record *r)
+{
+	if (r->on_full && strcmp(r->on_full, "stop") && strcmp(r->on_full, "detach"))
+		usage("--on-full wants stop or detach");
+	r->detach = r->on_full && !strcmp(r->on_full, "detach");
+}
+
 static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 { "paranoid", 0, OPTION_FLAG, &r.paranoid },
-		{ "turns", 0, OPTION_TEXT, &r.turns },		 OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },
+		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
+		{ "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },
+		{ "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
+		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		{ "turns", 0, OPTION_TEXT, &r.turns },
+		{ "on-full", 0, OPTION_TEXT, &r.on_full },
+		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);
+	choose_on_full(&r);
 	if (!choose_order(&r))
 		return 0;
 	if (!argc)

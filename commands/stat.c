@@ -213,6 +213,8 @@ static void print_head(const struct stat_info *s)
 		printf("futexes    %s: their order is not recorded\n", futexes);
 	if (json_object_get(s->meta.json, "shares_memory"))
 		printf("shared     processes share memory that they write to: the order of its use is not recorded\n");
+	if (json_object_get(s->meta.json, "detached"))
+		printf("detached   the trace's disk was full: the program went on unrecorded\n");
 	if (s->meta.inexact)
 		printf("inexact    %u signals; see below from which event on\n", s->meta.inexact);
 }
@@ -293,6 +295,8 @@ static void print_json(struct stat_info *s)
 			      (json_int_t)s->meta.inexact, "processes", processes, "kinds", kinds, "calls", calls);
 	if (json_object_get(s->meta.json, "shares_memory"))
 		json_object_set_new(o, "shares_memory", json_true());
+	if (json_object_get(s->meta.json, "detached"))
+		json_object_set_new(o, "detached", json_true());
 	if (json_object_get(s->meta.json, "futexes"))
 		json_object_set(o, "futexes", json_object_get(s->meta.json, "futexes"));
 	if (s->scheme && s->scheme->violation)

@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "commands.h"
 
@@ -211,22 +212,30 @@ struct member {
 	bool ours;
 };
 
-/* The parent of a process, by /proc/PID/stat; its name may hold spaces and parentheses. */
-static pid_t parent_of(const char *pid)
+/* What a file /proc/.../stat tells; its name may hold spaces and parentheses. False: it is gone. */
+static bool read_stat(const char *path, char *state, int *parent, int *threads)
 {
-	char path[300], text[512];
-	int parent = -1;
-	char state = 0;
-
-	snprintf(path, sizeof path, "/proc/%s/stat", pid);
+	char text[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
 	if (fd < 0)
-		return -1;
+		return false;
 	ssize_t n = read(fd, text, sizeof text - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = 0;
 	const char *after = strrchr(text, ')');
-	if (!after || sscanf(after + 1, " %c %d", &state, &parent) != 2 || state == 'Z' || state == 'X')
+	return after && sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
+			       state, parent, threads) == 3;
+}
+
+/* The parent of a process; -1: it has ended. One whose first thread alone has ended is a zombie with other threads. */
+static pid_t parent_of(const char *pid)
+{
+	char path[300], state;
+	int parent, threads;
+
+	snprintf(path, sizeof path, "/proc/%s/stat", pid);
+	if (!read_stat(path, &state, &parent, &threads) || state == 'X' || (state == 'Z' && threads <= 1))
 		return -1;
 	return parent;
 }
@@ -265,9 +274,9 @@ static bool is_ours(const struct member *all, size_t n, pid_t top, pid_t pid)
 	return false;
 }
 
-/* Calls `each` for all descendants of a process, and says how many they are. By parents and not by
+/* Calls `each` for all descendants of a process, parents before children, and says how many they are. By parents and not by
    /proc/PID/task/TID/children, which kernels need not have. */
-static int for_descendants(pid_t top, void (*each)(pid_t))
+static int for_descendants(pid_t top, void (*each)(pid_t, void *), void *with)
 {
 	size_t n;
 	struct member *all = list_processes(&n);
@@ -281,31 +290,101 @@ static int for_descendants(pid_t top, void (*each)(pid_t))
 				all[i].ours = more = true;
 				count++;
 				if (each)
-					each(all[i].pid);
+					each(all[i].pid, with);
 			}
 	}
 	free(all);
 	return count;
 }
 
-static void kill_one(pid_t pid)
+static void kill_one(pid_t pid, void *unused)
 {
+	(void)unused;
 	kill(pid, SIGKILL);
 }
 
 void tree_kill(void)
 {
-	for_descendants(getpid(), kill_one);
+	for_descendants(getpid(), kill_one, NULL);
 }
 
 void tree_kill_below(pid_t child)
 {
-	for_descendants(child, kill_one);
+	for_descendants(child, kill_one, NULL);
 }
 
 int tree_count(void)
 {
-	return for_descendants(getpid(), NULL);
+	return for_descendants(getpid(), NULL, NULL);
+}
+
+/* ---- standing still -------------------------------------------------------------------------- */
+
+/* Does no thread of it run code of its own? One that was told to stop does not, either, when it comes out of a sleep that
+   nothing interrupts ('D'). */
+static bool stands_still(pid_t pid, bool told)
+{
+	const char *still = told ? "TtDZX" : "TtZX";
+	char path[600], state = 0;
+	int parent, threads;
+	struct dirent *item;
+	bool all = true;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *tasks = opendir(path);
+	while (tasks && all && (item = readdir(tasks))) {
+		snprintf(path, sizeof path, "/proc/%d/task/%s/stat", pid, item->d_name);
+		all = *item->d_name == '.' || !read_stat(path, &state, &parent, &threads) || strchr(still, state);
+	}
+	if (tasks)
+		closedir(tasks);
+	return all;
+}
+
+static bool was_told(const struct tree_still *still, pid_t pid)
+{
+	for (size_t i = 0; i < still->count; i++)
+		if (still->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static void stop_one(pid_t pid, void *with)
+{
+	struct tree_still *still = with;
+	bool told = was_told(still, pid);
+
+	if (stands_still(pid, told))
+		return;
+	still->moving = true;
+	if (told)
+		return;
+	still->pids = realloc(still->pids, (still->count + 1) * sizeof *still->pids);
+	if (!still->pids)
+		abort();
+	still->pids[still->count++] = pid;
+	kill(pid, SIGSTOP);
+}
+
+/* A process may have forked after the list was made and before it stood still: so the second quiet look counts. */
+void tree_stand_still(struct tree_still *still)
+{
+	memset(still, 0, sizeof *still);
+	for (int tries = 0, quiet = 0; quiet < 2 && tries < 5000; tries++) {
+		still->moving = false;
+		for_descendants(getpid(), stop_one, still);
+		quiet = still->moving ? 0 : quiet + 1;
+		if (still->moving)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+/* Children first: when its parent looks again, none of them is stopped. */
+void tree_go_on(struct tree_still *still)
+{
+	while (still->count)
+		kill(still->pids[--still->count], SIGCONT);
+	free(still->pids);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

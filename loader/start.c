@@ -501,9 +501,8 @@ static _Noreturn void launch(struct launch *l)
 /* This process was another image before, all of whose threads are gone; `number` is the ring of one of them. */
 static void end_image_before(uint64_t number)
 {
-	TEXT(path, PATH_ROOM);
-	text_add(&path, "%s/%u.ring", control->trace, number);
-	long fd = file_open(TEXT_OF(path), O_RDWR, 0);
+	char path[PATH_ROOM];
+	long fd = log_open_ring((uint32_t)number, path);
 	if (fd < 0)
 		return;
 	uint32_t done = RING_IMAGE_OVER;

@@ -44,6 +44,19 @@ static void end_without_heddle(void)
 	__builtin_trap();
 }
 
+bool log_detach(long error)
+{
+	if (!control->may_detach)
+		return false;
+	__atomic_store_n(&control->detach_wanted, (uint32_t)-error, __ATOMIC_RELEASE);
+	while (!log_detached()) {
+		log_wake_heddle();
+		futex_wait(&control->detached, 0, 100);
+		end_without_heddle();
+	}
+	return true;
+}
+
 /* Its number, or -1. Acquire: with heddle's release, so that the file is there. */
 static long take_spare(void)
 {
@@ -73,19 +86,29 @@ static uint32_t take_ring(void)
 	return (uint32_t)number;
 }
 
+long log_open_ring(uint32_t number, char path[PATH_ROOM])
+{
+	struct text to = { path, path + PATH_ROOM - 1 };
+	if (number & RING_NAMELESS)
+		text_add(&to, "/proc/%u/fd/%u", (unsigned long)control->heddle_pid,
+			 (unsigned long)(number & ~RING_NAMELESS));
+	else
+		text_add(&to, "%s/%u.ring", control->trace, (unsigned long)number);
+	return file_open(path, O_RDWR, 0);
+}
+
 static void map_ring(uint64_t base, uint32_t number)
 {
-	TEXT(path, PATH_ROOM);
-	text_add(&path, "%s/%u.ring", control->trace, (unsigned long)number);
-	long fd = file_open(TEXT_OF(path), O_RDWR, 0);
+	char path[PATH_ROOM];
+	long fd = log_open_ring(number, path);
 	if (fd < 0)
-		no_ring(TEXT_OF(path), fd);
+		no_ring(path, fd);
 	for (int copy = 0; copy < 2; copy++) {
 		uint64_t offset = copy ? RING_HEADER : 0;
 		long r = SYS6(__NR_mmap, base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
 			      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, offset);
 		if (is_error(r))
-			no_ring(TEXT_OF(path), r);
+			no_ring(path, r);
 	}
 	file_close(fd);
 	/* or the first touch of each page would read ahead in a file that is all hole */

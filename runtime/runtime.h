@@ -164,6 +164,16 @@ _Noreturn void stop_tell(enum stop_kind kind, const char *message);
 
 /* ---- log.c ------------------------------------------------------------------ */
 
+/* Has heddle given up recording, and lets the program go on? What is logged from then on is kept nowhere. Acquire: with
+   heddle's release, after the last look at the rings. */
+static inline bool log_detached(void)
+{
+	return unlikely(__atomic_load_n(&control->detached, __ATOMIC_ACQUIRE));
+}
+/* The trace cannot be written. True: heddle has given up, as it was asked to, and the program goes on. */
+bool log_detach(long error);
+/* Opens the ring with that number; its path, for messages. */
+long log_open_ring(uint32_t number, char path[PATH_ROOM]);
 /* Starts the stream of `slot` of image `image`: takes a ring, or maps the recorded stream. */
 void log_open(struct thread *t, uint32_t image);
 /* Room for an entry of at most n bytes (n <= ENTRY_MAX). May wait for heddle to pack. */

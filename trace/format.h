@@ -149,6 +149,8 @@ enum start_file { START_PROGRAM = 1, START_INTERPRETER };
 #define RING_HEADER 65536		  /* the header's room: a multiple of any page size */
 #define RING_SIZE   (1u << 20)		  /* then the data; position p lies at RING_HEADER + p % RING_SIZE */
 #define RING_SPARES 16			  /* rings that wait for new threads, at most */
+#define RING_NAMELESS \
+	0x80000000u /* in a ring's number: it is no file of the trace, but descriptor (number without it) of heddle's */
 #define ENTRY_MAX \
 	(RING_SIZE / 2) /* no entry is larger: bigger outputs are cut into pieces,
 					     in ENTRY_MORE entries */
@@ -323,6 +325,10 @@ struct control {
 	struct place where[WHERE_PLACES];
 	char stop_text[8192]; /* what to tell the user, several lines */
 	uint32_t only_pid; /* replay: the process that is replayed alone; its children run, but show nothing; 0: all */
+	/* record, --on-full=detach: if the trace's disk is full, the program goes on unrecorded */
+	uint32_t may_detach;
+	uint32_t detach_wanted; /* an error of a recorded process that could not write: heddle is to detach */
+	uint32_t detached;	/* futex: 1: it has; nothing that rings get from now on is kept */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

@@ -15,6 +15,7 @@
  * The ring lies in the recorded program's memory, so a wild store may have hit it:
  * every number from there is checked before it is used, and read only once.
  */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ struct trace_ring {
 	struct ring_header *header; /* shared with the recorded thread */
 	bool ready;		    /* a thread has it: image, slot and log_path are known */
 	bool ended;		    /* the log holds all of it, ENTRY_LAST included */
+	bool dropped;		    /* the recording is over: what it gets is thrown away */
 	unsigned image, slot;
 	unsigned untried; /* bulks to come that are not tried */
 	uint64_t log_end; /* offset of the next chunk; 0: there is no log yet */
@@ -225,14 +227,25 @@ static int map_ring(struct trace_ring *ring, int fd, struct trace_problem *probl
 	return 0;
 }
 
-static int make_file(struct trace_ring *ring, struct trace_problem *problem)
+/* -1, and errno. whole: the disk has room for all of it from now on, so that no thread dies of SIGBUS there. */
+static int set_size(int fd, bool whole)
+{
+	if (!whole)
+		return ftruncate(fd, RING_HEADER + RING_SIZE);
+	errno = posix_fallocate(fd, 0, RING_HEADER + RING_SIZE);
+	return errno ? -1 : 0;
+}
+
+static int make_file(struct trace_ring *ring, bool whole, struct trace_problem *problem)
 {
 	int fd = open(ring->ring_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return trace_failed(problem, ring->ring_path, "make this ring");
-	int result = ftruncate(fd, RING_HEADER + RING_SIZE) ? trace_failed(problem, ring->ring_path, "make this ring") :
-							      map_ring(ring, fd, problem);
+	int result = set_size(fd, whole) ? trace_failed(problem, ring->ring_path, "make this ring") :
+					   map_ring(ring, fd, problem);
+	if (result)
+		unlink(ring->ring_path);
 	close(fd);
 	return result;
 }
@@ -267,14 +280,29 @@ static struct trace_ring *new_ring(const char *dir, unsigned number)
 	return ring;
 }
 
-struct trace_ring *trace_ring_make(const char *dir, unsigned number, struct trace_problem *problem)
+struct trace_ring *trace_ring_make(const char *dir, unsigned number, bool whole, struct trace_problem *problem)
 {
 	struct trace_ring *ring = new_ring(dir, number);
 
-	if (!make_file(ring, problem))
+	if (!make_file(ring, whole, problem))
 		return ring;
 	trace_ring_close(ring);
 	return NULL;
+}
+
+struct trace_ring *trace_ring_make_nameless(struct trace_problem *problem)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	struct trace_ring *ring = new_ring("", RING_NAMELESS | (unsigned)fd);
+
+	ring->dropped = true;
+	if (fd < 0 || set_size(fd, false) || map_ring(ring, fd, problem)) {
+		trace_failed(problem, "memory", "make a ring");
+		ring->number = fd < 0 ? 0 : ring->number;
+		trace_ring_close(ring);
+		return NULL;
+	}
+	return ring;
 }
 
 struct trace_ring *trace_ring_open(const char *dir, unsigned number, struct trace_problem *problem)
@@ -291,6 +319,8 @@ void trace_ring_close(struct trace_ring *ring)
 {
 	if (ring->header)
 		munmap(ring->header, RING_HEADER + RING_SIZE);
+	if (ring->number & RING_NAMELESS)
+		close((int)(ring->number & ~RING_NAMELESS));
 	free(ring);
 }
 
@@ -298,7 +328,7 @@ void trace_ring_close(struct trace_ring *ring)
 
 unsigned trace_ring_image(const struct trace_ring *ring)
 {
-	return ring->image;
+	return ring->dropped ? ring->header->image : ring->image;
 }
 
 unsigned trace_ring_number(const struct trace_ring *ring)
@@ -320,7 +350,7 @@ bool trace_ring_wants(const struct trace_ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_RELAXED);
 
-	return head - ring->tail >= RING_SIZE / 4 || trace_ring_done(ring) ||
+	return ring->dropped || head - ring->tail >= RING_SIZE / 4 || trace_ring_done(ring) ||
 	       __atomic_load_n(&ring->header->waiting, __ATOMIC_RELAXED);
 }
 
@@ -497,8 +527,23 @@ int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int 
 	return ring->ready && !ring->ended ? pack_rest(ring, packer, level, problem) : 0;
 }
 
+void trace_ring_drop(struct trace_ring *ring)
+{
+	struct ring_header *h = ring->header;
+
+	ring->dropped = true;
+	/* whoever finishes this trace one day must not take it for a part of it */
+	if (__atomic_load_n(&h->magic, __ATOMIC_ACQUIRE) && !(ring->number & RING_NAMELESS))
+		h->magic = 0;
+	/* seq_cst: against the thread's store of `waiting` and its second look, as in pack() */
+	__atomic_store_n(&h->tail, __atomic_load_n(&h->head, __ATOMIC_ACQUIRE), __ATOMIC_SEQ_CST);
+	wake(h);
+}
+
 int trace_ring_remove(struct trace_ring *ring, struct trace_problem *problem)
 {
+	if (ring->number & RING_NAMELESS)
+		return 0;
 	return unlink(ring->ring_path) ? trace_failed(problem, ring->ring_path, "remove this ring") : 0;
 }
 
@@ -507,6 +552,8 @@ bool trace_ring_reuse(struct trace_ring *ring)
 	struct ring_header *h = ring->header;
 	enum ring_done done = trace_ring_done(ring);
 
+	if (ring->dropped && !(ring->number & RING_NAMELESS))
+		return false;
 	/* acquire: what the last child has read of it, it has read before it let go */
 	if ((done != RING_LEFT && done != RING_IMAGE_OVER) || __atomic_load_n(&h->forks, __ATOMIC_ACQUIRE))
 		return false;

@@ -78,8 +78,10 @@ struct trace_ring;   /* one ring that is being packed */
 struct trace_packer *trace_packer_new(void);
 void trace_packer_free(struct trace_packer *packer);
 
-/* A new ring, which waits for a thread. */
-struct trace_ring *trace_ring_make(const char *dir, unsigned number, struct trace_problem *problem);
+/* A new ring, which waits for a thread. whole: its room on the disk is taken at once. */
+struct trace_ring *trace_ring_make(const char *dir, unsigned number, bool whole, struct trace_problem *problem);
+/* One in memory, for a thread that is no longer recorded. */
+struct trace_ring *trace_ring_make_nameless(struct trace_problem *problem);
 /* One that an earlier heddle left. */
 struct trace_ring *trace_ring_open(const char *dir, unsigned number, struct trace_problem *problem);
 void trace_ring_close(struct trace_ring *ring);
@@ -96,6 +98,8 @@ void trace_ring_set_left(struct trace_ring *ring);
 int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
 /* Packs what is left, for ever. Nobody may write it any more. */
 int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
+/* The recording is over, but not the thread: throws away what it has written. Never part of the trace again. */
+void trace_ring_drop(struct trace_ring *ring);
 /* After that: removes the file, or makes the ring a new one, if nobody has the old one in sight any more. */
 int trace_ring_remove(struct trace_ring *ring, struct trace_problem *problem);
 bool trace_ring_reuse(struct trace_ring *ring);

@@ -69,7 +69,8 @@ void file_limit_restore(struct file_limit before)
 		SYS4(__NR_prlimit64, 0, 1, &before, 0);
 }
 
-/* Copies into `folder`, under a name of its own until it is complete. */
+/* Copies into `folder`, under a name of its own until it is complete. If the disk is full, and the program goes on
+   unrecorded, there is no copy. */
 static void save(long fd, uint64_t size, const char *folder, const char *key)
 {
 	TEXT(path, PATH_ROOM);
@@ -77,12 +78,18 @@ static void save(long fd, uint64_t size, const char *folder, const char *key)
 	text_add(&path, "%s/%s", folder, key);
 	text_add(&part, "%s/%s.part%u", folder, key, (unsigned long)SYS0(__NR_getpid));
 	long to = file_open(TEXT_OF(part), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (to < 0 && log_detach(to))
+		return;
 	if (to < 0)
 		cannot("cannot save a mapped file as %s: error %d", TEXT_OF(part), -to);
 	struct file_limit limit = file_limit_lift();
 	long r = copy_all(fd, to, size);
 	file_limit_restore(limit);
 	file_close(to);
+	if (r < 0)
+		SYS3(__NR_unlinkat, AT_FDCWD, TEXT_OF(part), 0); /* others may use the room */
+	if (r < 0 && log_detach(r))
+		return;
 	if (r < 0)
 		cannot("cannot save a mapped file as %s: error %d\nheddle: is the trace's disk full? Use -o DIR on "
 		       "another disk",
@@ -139,6 +146,8 @@ long saved_file_log(struct call *c, unsigned arg, long fd, char key[SAVED_KEY_RO
 		return r;
 	if ((st.stx_mode & S_IFMT) != S_IFREG)
 		return -ENODEV;
+	if (log_detached())
+		return 0;
 	bool small = st.stx_size <= SMALL_FILE || (st.stx_size <= SMALL_NEW && is_recent(&st));
 	long n = file_read(fd, bytes, small ? st.stx_size : 4, 0);
 	if (n < 0)

@@ -63,21 +63,31 @@ static void change_space(struct call *c)
 	space_leave(c->t);
 }
 
+/* A call that cannot be recorded; a program that is no longer recorded may make it. */
+static void run_unknown(struct call *c)
+{
+	const uint64_t *a = c->args;
+	if (!log_detached())
+		unknown_call(c);
+	c->result = SYS6(c->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 static void run(struct call *c)
 {
 	if (unlikely(!c->row)) {
 		/* Numbers beyond every kernel's table are probes: they fail everywhere alike. */
-		if (c->nr >= 1024) {
+		if (c->nr >= 1024)
 			c->result = -ENOSYS;
-			return;
-		}
-		unknown_call(c);
+		else
+			run_unknown(c);
+		return;
 	}
 	int error = find_shape(c);
 	if (unlikely(error)) {
 		if (error < 0)
-			unknown_call(c);
-		call_answer(c, -error);
+			run_unknown(c);
+		else
+			call_answer(c, -error);
 		return;
 	}
 	if (unlikely(c->row->flags & SYS_NOT_TO_SHOWN) && shown_class(c->t->process, c->args[c->row->mask_arg])) {
@@ -85,7 +95,7 @@ static void run(struct call *c)
 		return;
 	}
 	switch ((enum sys_how)c->row->how) {
-	case SYS_UNKNOWN: unknown_call(c);
+	case SYS_UNKNOWN: run_unknown(c); break;
 	case SYS_SPECIAL: c->row->flags &SYS_SPACE ? change_space(c) : c->row->special(c); break;
 	case SYS_REFUSED: call_answer(c, -(long)c->row->refuse_errno); break;
 	case SYS_FROM_LOG:

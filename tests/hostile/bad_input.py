@@ -145,23 +145,6 @@ def case_unwritable_folder(t):
         refused(t, t.run([*NOBODY, t.heddle, 'record', '-o', target, '--', 'true']), target)
 
 
-def case_full_disk(t):
-    """A recording that fills its disk ends with a message, and what was written is replayable."""
-    t.need_root()
-    disk = t.folder('disk')
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', disk], stderr=subprocess.DEVNULL).returncode:
-        t.skip('no mount here')
-    try:
-        outcome = t.record(['sh', '-c', 'echo first; while :; do head -c 1000000 /dev/urandom; done > /dev/null'],
-                           trace=f'{disk}/trace', timeout=120)
-        t.check(outcome.status == CANNOT and b'heddle:' in outcome.err and b'full' in outcome.err, f'{outcome}')
-        t.check(b'Bus error' not in outcome.err, 'a recorded process died of SIGBUS instead of being stopped')
-        again = t.replay(f'{disk}/trace')
-        t.check(again.status in (0, CANNOT) and b'heddle:' in again.err, f'replay: {again}')
-    finally:
-        subprocess.run(['umount', '-l', disk])
-
-
 def changed(t, change):
     t.check(t.record(['true']).status == 0, 'recording failed')
     tracefile.change_meta(t.path('trace'), change)

@@ -8,7 +8,8 @@
  *	result = what is left to do with the text: replaced_formats.c
  *
  * If another thread changes a string meanwhile, the text is cut at the first length: libc would have written beyond. Where
- * the format has no string in it, a call that writes nothing to the program's memory stays as it is.
+ * the format has no string in it, a call that writes nothing to the program's memory stays as it is. Where the format is not known, all of
+ * them, and snprintf, become functions of ours with a va_list.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,43 +20,47 @@ static const struct kin {
 	unsigned format; /* which argument it is; those before go to the end */
 	bool writes;	 /* what the program sees */
 	bool keeps;	 /* the text, which is then the program's */
-	const char *end; /* does the rest */
+	const char *end; /* does the rest; NULL: nothing is to be done if the format is known */
 } all[] = {
 	{ "printf", 0, false, false, "__replaced_printf" },
 	{ "fprintf", 1, false, false, "__replaced_fprintf" },
 	{ "sprintf", 1, true, false, "__replaced_sprintf" },
 	{ "asprintf", 1, true, true, "__replaced_asprintf" },
+	{ "dprintf", 1, false, false, "__replaced_dprintf" },
+	{ "snprintf", 2, true, false, NULL },
 	{ "__printf_chk", 1, false, false, "__replaced_printf_chk" },
 	{ "__fprintf_chk", 2, false, false, "__replaced_fprintf_chk" },
 	{ "__sprintf_chk", 3, true, false, "__replaced_sprintf_chk" },
 	{ "__asprintf_chk", 2, true, true, "__replaced_asprintf_chk" },
+	{ "__dprintf_chk", 2, false, false, "__replaced_dprintf_chk" },
+	{ "__snprintf_chk", 4, true, false, NULL },
 };
 
 #define VALUES_MOST 64
-#define SMALL	    "heddle.text" /* the room on the stack: one in a function, since it is used by one call at a time */
 #define SMALL_SIZE  256
 
-static bool has_string(LLVMValueRef format)
+static bool has_string(const char *text)
 {
-	const char *text = libc_constant_text(format);
-
-	for (; text && (text = strchr(text, '%')); text += *text != 0) {
+	for (; (text = strchr(text, '%')); text += *text != 0) {
 		text += 1 + strspn(text + 1, "-+ #0'I*.123456789$hlLqjzt");
 		if (*text == 's' || *text == 'S')
 			return true;
 	}
-	return !libc_constant_text(format);
+	return false;
 }
 
-/* The call that this use is, if it is to be changed. */
-static LLVMValueRef call_of(LLVMUseRef use, LLVMValueRef function, const struct kin *k)
-{
-	LLVMValueRef call = LLVMGetUser(use);
+enum change { LEAVE, SPLIT, TAKE_LIST };
 
-	if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != function ||
-	    LLVMGetNumArgOperands(call) > VALUES_MOST || LLVMGetNumArgOperands(call) <= k->format)
-		return NULL;
-	return k->writes || has_string(LLVMGetOperand(call, k->format)) ? call : NULL;
+static enum change what_becomes_of(LLVMValueRef user, LLVMValueRef function, const struct kin *k)
+{
+	if (!is_call_of(user, function) || LLVMGetNumArgOperands(user) <= k->format)
+		return LEAVE;
+	const char *text = libc_constant_text(LLVMGetOperand(user, k->format));
+	if (!text)
+		return LLVMGetNumArgOperands(user) > k->format + 1 || k->writes ? TAKE_LIST : LEAVE;
+	if (!k->end || LLVMGetNumArgOperands(user) > VALUES_MOST)
+		return LEAVE;
+	return k->writes || has_string(text) ? SPLIT : LEAVE;
 }
 
 static LLVMValueRef find(const struct module *m, const struct kin *k)
@@ -70,7 +75,7 @@ bool formats_found(struct module *m)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		LLVMValueRef f = find(m, &all[i]);
 		for (LLVMUseRef use = f ? LLVMGetFirstUse(f) : NULL; use; use = LLVMGetNextUse(use))
-			if (call_of(use, f, &all[i]))
+			if (what_becomes_of(LLVMGetUser(use), f, &all[i]) != LEAVE)
 				return true;
 	}
 	return false;
@@ -97,25 +102,12 @@ static LLVMValueRef snprintf_of(struct module *m, LLVMBuilderRef b, const struct
 	return LLVMBuildCall2(b, type, f, args, n, "");
 }
 
-static LLVMValueRef small_room(struct module *m, LLVMValueRef call)
-{
-	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-	LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
-	size_t len;
-
-	if (!strcmp(LLVMGetValueName2(first, &len), SMALL))
-		return first;
-	LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
-	LLVMPositionBuilderBefore(b, first);
-	LLVMValueRef room = LLVMBuildAlloca(b, LLVMArrayType2(m->i8, SMALL_SIZE), SMALL);
-	LLVMDisposeBuilder(b);
-	return room;
-}
-
 static void rewrite_format(struct module *m, LLVMValueRef call, const struct kin *k)
 {
 	LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
-	LLVMValueRef args[8], small = k->keeps ? LLVMConstNull(m->ptr) : small_room(m, call);
+	LLVMValueRef args[8], small = k->keeps ?
+					      LLVMConstNull(m->ptr) :
+					      room_on_stack(m, call, "heddle.text", LLVMArrayType2(m->i8, SMALL_SIZE));
 	unsigned n = 0;
 
 	LLVMPositionBuilderBefore(b, call); /* takes its place in the source, too */
@@ -130,9 +122,17 @@ static void rewrite_format(struct module *m, LLVMValueRef call, const struct kin
 	args[n++] = text;
 	args[n++] = length;
 	args[n++] = written;
-	LLVMReplaceAllUsesWith(call, call_named(m, b, k->end, args, n));
-	LLVMInstructionEraseFromParent(call);
+	call_instead(b, call, LLVMGetNamedFunction(m->module, k->end), args, n);
 	LLVMDisposeBuilder(b);
+}
+
+/* The same values go to a function of ours. */
+static void take_list(struct module *m, LLVMValueRef call, const struct kin *k)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "any_%s", k->name);
+	LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, replaced_named(m, name));
 }
 
 void formats_rewrite(struct module *m)
@@ -140,10 +140,13 @@ void formats_rewrite(struct module *m)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		LLVMValueRef f = find(m, &all[i]);
 		for (LLVMUseRef use = f ? LLVMGetFirstUse(f) : NULL, next; use; use = next) {
-			LLVMValueRef call = call_of(use, f, &all[i]);
+			LLVMValueRef user = LLVMGetUser(use);
+			enum change change = what_becomes_of(user, f, &all[i]);
 			next = LLVMGetNextUse(use);
-			if (call)
-				rewrite_format(m, call, &all[i]);
+			if (change == SPLIT)
+				rewrite_format(m, user, &all[i]);
+			else if (change == TAKE_LIST)
+				take_list(m, user, &all[i]);
 		}
 	}
 }

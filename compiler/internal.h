@@ -99,6 +99,15 @@ bool replace_some(struct module *m);
 /* formats.c: are there calls of printf and its kin that must become others? They become them. */
 bool formats_found(struct module *m);
 void formats_rewrite(struct module *m);
+/* scans.c: the same for scanf and its kin. */
+bool scans_found(struct module *m);
+void scans_rewrite(struct module *m);
+/* replace.c, for these two. Ours that takes the place of a function; is this user of it a call? Room in the frame of the caller, one for
+   all calls since it is used by one at a time; and the call becomes another. */
+LLVMValueRef replaced_named(struct module *m, const char *name);
+bool is_call_of(LLVMValueRef user, LLVMValueRef function);
+LLVMValueRef room_on_stack(struct module *m, LLVMValueRef call, const char *name, LLVMTypeRef type);
+void call_instead(LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef ours, LLVMValueRef *args, unsigned n);
 /* emit.c: links the bitcode of a file of ours into the module. */
 void link_part(struct module *m, const char *path);
 int instrument_last(LLVMModuleRef module);

@@ -4,7 +4,7 @@
  *
  * A function that only looks at its arguments and cannot wait (strlen, memcmp, snprintf, ...) is exact: the ranges are
  * entered, it is called, the ranges are left. All others (stdio, what calls back) must not run like that, since they
- * may wait for other threads. Many are replaced by code with hooks (replace.c, formats.c). Of the rest, what they read is
+ * may wait for other threads. Many are replaced by code with hooks (replace.c, formats.c, scans.c). Of the rest, what they read is
  * hooked before the call and what they write after it: a thread that changes such memory while the call runs is a race
  * that the recording may not reproduce.
  */
@@ -195,27 +195,43 @@ static void add_bytes(struct reader *r, struct access *a, LLVMValueRef addr, uns
 						    .unit = 1 });
 }
 
-/* The strings that printf reads, and what %n writes. `next` is the first value. */
-static void read_printf(struct reader *r, unsigned next, struct access *before, struct access *after)
+/* "2$": that value; else the next, which is counted, or 0. */
+static unsigned numbered(struct reader *r, unsigned first, unsigned *next)
 {
+	size_t digits = strspn(r->p, "0123456789");
+
+	if (!digits || r->p[digits] != '$')
+		return next ? (*next)++ : 0;
+	unsigned n = read_number(r);
+	r->p++;
+	return first + n - 1;
+}
+
+/* The strings that printf reads, and what %n writes. */
+static void read_printf(struct reader *r, unsigned first, struct access *before, struct access *after)
+{
+	unsigned next = first;
+
 	while (*r->p) {
 		if (!skip(r, "%")) {
 			r->p++;
 			continue;
 		}
 		LLVMValueRef limit = NULL;
+		unsigned own = numbered(r, first, NULL);
 		r->p += strspn(r->p, "-+ #0'I");
 		if (skip(r, "*"))
-			next++;
-		else if (read_number(r) && *r->p == '$')
-			return; /* values in another order */
+			numbered(r, first, &next);
+		else
+			read_number(r);
 		if (skip(r, "."))
-			limit = skip(r, "*") ? argument(r, next++) : LLVMConstInt(r->m->i64, read_number(r), false);
+			limit = skip(r, "*") ? argument(r, numbered(r, first, &next)) :
+					       LLVMConstInt(r->m->i64, read_number(r), false);
 		int length = read_length(r);
 		char conversion = *r->p ? *r->p++ : 0;
 		if (conversion == '%' || conversion == 'm' || !conversion)
 			continue;
-		LLVMValueRef value = argument(r, next++);
+		LLVMValueRef value = argument(r, own ? own : next++);
 		if ((conversion == 's' || conversion == 'S') && is_pointer(value))
 			access_add_range(before,
 					 (struct range){ .addr = value,
@@ -229,17 +245,18 @@ static void read_printf(struct reader *r, unsigned next, struct access *before, 
 }
 
 /* What scanf writes: after the call, and strings only as far as conversions took place. */
-static void read_scanf(struct reader *r, unsigned next, struct access *after)
+static void read_scanf(struct reader *r, unsigned first, struct access *after)
 {
+	unsigned next = first;
+
 	for (unsigned done = 0; *r->p;) {
 		if (!skip(r, "%")) {
 			r->p++;
 			continue;
 		}
+		unsigned own = numbered(r, first, NULL);
 		bool unused = skip(r, "*");
 		unsigned width = read_number(r);
-		if (*r->p == '$')
-			return;
 		bool allocates = skip(r, "m");
 		int length = read_length(r);
 		char conversion = *r->p ? *r->p++ : 0;
@@ -251,7 +268,7 @@ static void read_scanf(struct reader *r, unsigned next, struct access *after)
 		}
 		if (conversion == '%' || !conversion || unused)
 			continue;
-		LLVMValueRef value = argument(r, next++);
+		LLVMValueRef value = argument(r, own ? own : next++);
 		unsigned unit = length == LENGTH_LONG ? 4 : 1;
 		if (allocates || conversion == 'p')
 			add_bytes(r, after, value, 8, HOOK_WRITE);

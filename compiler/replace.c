@@ -8,13 +8,51 @@
 #include "compiler/internal.h"
 
 static const char *const names[] = {
-	"qsort",	  "qsort_r",	    "bsearch",	       "lfind",		  "lsearch",	    "strdup",
-	"strndup",	  "puts",	    "fputs",	       "fwrite",	  "fread",	    "__fread_chk",
-	"fgets",	  "__fgets_chk",    "getdelim",	       "__getdelim",	  "getline",	    "vprintf",
-	"vfprintf",	  "vsprintf",	    "vsnprintf",       "vasprintf",	  "vdprintf",	    "__vprintf_chk",
-	"__vfprintf_chk", "__vsprintf_chk", "__vsnprintf_chk", "__vasprintf_chk", "__vdprintf_chk",
+	"qsort",
+	"qsort_r",
+	"bsearch",
+	"lfind",
+	"lsearch",
+	"strdup",
+	"strndup",
+	"puts",
+	"fputs",
+	"fwrite",
+	"fread",
+	"__fread_chk",
+	"fgets",
+	"__fgets_chk",
+	"getdelim",
+	"__getdelim",
+	"getline",
+	"vprintf",
+	"vfprintf",
+	"vsprintf",
+	"vsnprintf",
+	"vasprintf",
+	"vdprintf",
+	"__vprintf_chk",
+	"__vfprintf_chk",
+	"__vsprintf_chk",
+	"__vsnprintf_chk",
+	"__vasprintf_chk",
+	"__vdprintf_chk",
+	"vscanf",
+	"vfscanf",
+	"vsscanf",
+	"__isoc99_vscanf",
+	"__isoc99_vfscanf",
+	"__isoc99_vsscanf",
+	"__isoc23_vscanf",
+	"__isoc23_vfscanf",
+	"__isoc23_vsscanf",
+};
+/* These are replaced call by call: scans.c. */
+static const char *const called_by_ours[] = {
+	"fscanf", "sscanf", "__isoc99_fscanf", "__isoc99_sscanf", "__isoc23_fscanf", "__isoc23_sscanf",
 };
 #define PREFIX "__replaced_"
+#define DONE   "heddle.replaced"
 #define THEIRS "__theirs_" /* what ours call */
 
 /* What the program calls; NULL: nothing, or it has its own. */
@@ -33,6 +71,11 @@ static LLVMValueRef named(LLVMModuleRef module, const char *prefix, const char *
 	return LLVMGetNamedFunction(module, full);
 }
 
+LLVMValueRef replaced_named(struct module *m, const char *name)
+{
+	return named(m->module, PREFIX, name);
+}
+
 /* What ours call is libc's, under its own name. */
 static void name_theirs(LLVMModuleRef module, const char *name)
 {
@@ -44,32 +87,87 @@ static void name_theirs(LLVMModuleRef module, const char *name)
 		LLVMSetValueName2(declared, name, strlen(name));
 }
 
-/* A copy in each module: what is not called goes away. */
-static void keep_inside(LLVMModuleRef module)
+static bool is_replaced(LLVMValueRef f)
 {
 	size_t len;
 
-	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-		if (!strncmp(LLVMGetValueName2(f, &len), PREFIX, sizeof PREFIX - 1) && !LLVMIsDeclaration(f))
-			LLVMSetLinkage(f, LLVMInternalLinkage);
+	return !strncmp(LLVMGetValueName2(f, &len), PREFIX, sizeof PREFIX - 1) && !LLVMIsDeclaration(f);
 }
+
+/* A copy in each module; what is not called goes away, also without optimising: libc may not have what it would call. */
+static void keep_inside(LLVMModuleRef module)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+		if (is_replaced(f))
+			LLVMSetLinkage(f, LLVMInternalLinkage);
+	for (bool again = true; again;) {
+		again = false;
+		for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
+			next = LLVMGetNextFunction(f);
+			if (is_replaced(f) && !LLVMGetFirstUse(f)) {
+				LLVMDeleteFunction(f);
+				again = true;
+			}
+		}
+	}
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------------------------ */
+
+bool is_call_of(LLVMValueRef user, LLVMValueRef function)
+{
+	return (LLVMIsACallInst(user) || LLVMIsAInvokeInst(user)) && LLVMGetCalledValue(user) == function;
+}
+
+LLVMValueRef room_on_stack(struct module *m, LLVMValueRef call, const char *name, LLVMTypeRef type)
+{
+	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+	LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+	size_t len;
+
+	for (LLVMValueRef i = first; i && LLVMIsAAllocaInst(i); i = LLVMGetNextInstruction(i))
+		if (!strcmp(LLVMGetValueName2(i, &len), name))
+			return i;
+	LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
+	LLVMPositionBuilderBefore(b, first);
+	LLVMValueRef room = LLVMBuildAlloca(b, type, name);
+	LLVMDisposeBuilder(b);
+	return room;
+}
+
+void call_instead(LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef ours, LLVMValueRef *args, unsigned n)
+{
+	LLVMTypeRef type = LLVMGlobalGetValueType(ours);
+	LLVMValueRef made = LLVMIsAInvokeInst(call) ? LLVMBuildInvoke2(b, type, ours, args, n, LLVMGetNormalDest(call),
+								       LLVMGetUnwindDest(call), "") :
+						      LLVMBuildCall2(b, type, ours, args, n, "");
+
+	LLVMReplaceAllUsesWith(call, made);
+	LLVMInstructionEraseFromParent(call);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------------------------- */
 
 bool replace_some(struct module *m)
 {
-	bool some = formats_found(m);
+	bool some = formats_found(m) || scans_found(m);
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		some |= called(m->module, names[i]) != NULL;
-	if (!some || named(m->module, PREFIX, names[0]))
+	if (!some || LLVMGetNamedMetadata(m->module, DONE, sizeof DONE - 1))
 		return false;
+	LLVMGetOrInsertNamedMetadata(m->module, DONE, sizeof DONE - 1);
 	link_part(m, settings.replaced);
 	formats_rewrite(m);
+	scans_rewrite(m);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		LLVMValueRef theirs = called(m->module, names[i]);
 		if (theirs)
 			LLVMReplaceAllUsesWith(theirs, named(m->module, PREFIX, names[i]));
 		name_theirs(m->module, names[i]);
 	}
+	for (size_t i = 0; i < sizeof called_by_ours / sizeof *called_by_ours; i++)
+		name_theirs(m->module, called_by_ours[i]);
 	keep_inside(m->module);
 	return true;
 }

@@ -29,6 +29,18 @@ static inline void done_with(char *room, const char *small)
 		free(room);
 }
 
+/* "2$" in a format: which value it is; 0: there is no number. */
+static inline unsigned value_number(const char **p)
+{
+	size_t digits = strspn(*p, "0123456789");
+
+	if (!digits || digits > 3 || (*p)[digits] != '$')
+		return 0;
+	unsigned n = (unsigned)atoi(*p);
+	*p += digits + 1;
+	return n;
+}
+
 _Noreturn void __chk_fail(void);
 size_t __theirs_fwrite(const void *from, size_t size, size_t count, FILE *file);
 #endif

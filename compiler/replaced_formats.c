@@ -1,7 +1,8 @@
 /*
  * What is left of printf and its kin when formats.c has made two calls of snprintf of one; and those with a va_list, whose values
  * the compiler does not know: they are taken from it here, one by one, and each has a call of snprintf, which may run while memory is
- * held. A format without strings goes to libc as it is, and so does one that is not understood (values in another order).
+ * held. A format that numbers its values (%2$s) has them all taken before. A format without strings goes to libc as it is, and so does
+ * one that is not understood (a letter that we do not know, more than NUMBERED values with numbers).
  */
 #define _GNU_SOURCE
 #include "compiler/replaced.h"
@@ -20,6 +21,8 @@ int __replaced_printf_chk(int flag, char *small, char *text, int length, int wri
 int __replaced_fprintf_chk(FILE *file, int flag, char *small, char *text, int length, int written);
 int __replaced_sprintf_chk(char *to, int flag, size_t room, char *small, char *text, int length, int written);
 int __replaced_asprintf_chk(char **to, int flag, char *small, char *text, int length, int written);
+int __replaced_dprintf(int fd, char *small, char *text, int length, int written);
+int __replaced_dprintf_chk(int fd, int flag, char *small, char *text, int length, int written);
 
 int __replaced_vprintf(const char *format, va_list values);
 int __replaced_vfprintf(FILE *file, const char *format, va_list values);
@@ -118,22 +121,42 @@ int __replaced_asprintf_chk(char **to, int flag, char *small, char *text, int le
 	return __replaced_asprintf(to, small, text, length, written);
 }
 
+int __replaced_dprintf(int fd, char *small, char *text, int length, int written)
+{
+	int n = in_text(text, length, written);
+
+	for (int done = 0, now; done < n; done += now)
+		if ((now = (int)write(fd, text + done, (size_t)(n - done))) < 0)
+			n = -1;
+	done_with(text, small);
+	return n;
+}
+
+int __replaced_dprintf_chk(int fd, int flag, char *small, char *text, int length, int written)
+{
+	(void)flag;
+	return __replaced_dprintf(fd, small, text, length, written);
+}
+
 /* ---- a conversion ------------------------------------------------------------------------------------------------------------ */
 
 struct conversion {
 	const char *flags, *size; /* where they begin, in the format */
 	unsigned flag_count, size_count;
-	int width, precision; /* STAR: it is a value; precision < 0: none */
+	int width, precision;			      /* STAR: it is a value; precision < 0: none */
+	unsigned value, width_value, precision_value; /* which it is, from 1; 0: the next */
 	char letter;
 };
-#define STAR INT_MIN
+#define STAR	 INT_MIN
+#define NUMBERED 64 /* values */
 
-static int read_number(const char **p)
+static int read_number(const char **p, unsigned *value)
 {
 	int n = 0;
 
+	*value = 0;
 	if (**p == '*')
-		return ++*p, STAR;
+		return ++*p, *value = value_number(p), STAR;
 	while (**p >= '0' && **p <= '9' && n < INT_MAX / 10)
 		n = n * 10 + *(*p)++ - '0';
 	return n;
@@ -142,14 +165,17 @@ static int read_number(const char **p)
 /* From behind the '%'. False: not understood. */
 static bool read_conversion(const char **p, struct conversion *c)
 {
+	c->value = value_number(p);
 	c->flags = *p;
 	*p += c->flag_count = (unsigned)strspn(*p, "-+ #0'I");
-	c->width = read_number(p);
-	c->precision = **p == '.' ? (++*p, read_number(p)) : -1;
+	c->width = read_number(p, &c->width_value);
+	c->precision_value = 0;
+	c->precision = **p == '.' ? (++*p, read_number(p, &c->precision_value)) : -1;
 	c->size = *p;
 	*p += c->size_count = (unsigned)strspn(*p, "hlLqjzt");
 	c->letter = **p;
-	return c->letter && strchr("diouxXeEfFgGaAcCsSpnm%", *(*p)++) && c->flag_count < 8 && c->size_count < 3;
+	return c->letter && strchr("diouxXeEfFgGaAcCsSpnm%", *(*p)++) && c->flag_count < 8 && c->size_count < 3 &&
+	       c->value <= NUMBERED && c->width_value <= NUMBERED && c->precision_value <= NUMBERED;
 }
 
 /* Are there strings among the values, and does read_conversion() understand the whole format? */
@@ -257,27 +283,66 @@ static void respell(const struct conversion *c, char spelled[64])
 
 struct values {
 	va_list list;
+	enum kind { INT, WHOLE, DOUBLE, LARGE_DOUBLE } kinds[NUMBERED]; /* of those with numbers */
+	union value {
+		int small;
+		long whole;
+		void *pointer;
+		double real;
+		long double large;
+	} numbered[NUMBERED];
 };
 
-/* long, long long, intmax_t, size_t and ptrdiff_t are alike on our machines. */
-static void add_number(struct text *t, const struct conversion *c, struct values *v)
+static enum kind kind_of(const struct conversion *c)
 {
-	char spelled[64];
 	bool large = c->size_count && *c->size != 'h';
 
+	if (strchr("eEfFgGaA", c->letter))
+		return large && *c->size == 'L' ? LARGE_DOUBLE : DOUBLE;
+	return strchr("sSpn", c->letter) || (large && c->letter != 'c') ? WHOLE : INT;
+}
+
+static union value take(struct values *v, unsigned number, enum kind kind)
+{
+	if (number)
+		return v->numbered[number - 1];
+	switch (kind) {
+	case INT: return (union value){ .small = va_arg(v->list, int) };
+	case WHOLE: return (union value){ .pointer = va_arg(v->list, void *) };
+	case DOUBLE: return (union value){ .real = va_arg(v->list, double) };
+	default: return (union value){ .large = va_arg(v->list, long double) };
+	}
+}
+
+/* All values, if the format numbers them: they come in the order of their numbers, and each kind is found elsewhere in the list. */
+static void take_numbered(struct values *v, const char *format)
+{
+	struct conversion c;
+	unsigned most = 0;
+
+	memset(v->kinds, 0, sizeof v->kinds);
+	while ((format = strchr(format, '%')) && (format++, read_conversion(&format, &c))) {
+		unsigned largest = c.value > c.width_value ? c.value : c.width_value;
+		largest = largest > c.precision_value ? largest : c.precision_value;
+		most = most > largest ? most : largest;
+		if (c.value)
+			v->kinds[c.value - 1] = kind_of(&c);
+	}
+	for (unsigned i = 0; i < most; i++)
+		v->numbered[i] = take(v, 0, v->kinds[i]);
+}
+
+/* long, long long, intmax_t, size_t and ptrdiff_t are alike on our machines. */
+static void add_number(struct text *t, const struct conversion *c, union value value)
+{
+	char spelled[64];
+
 	respell(c, spelled);
-	if (strchr("eEfFgGaA", c->letter) && large && *c->size == 'L') {
-		long double value = va_arg(v->list, long double);
-		ADD(t, spelled, value);
-	} else if (strchr("eEfFgGaA", c->letter)) {
-		double value = va_arg(v->list, double);
-		ADD(t, spelled, value);
-	} else if (c->letter == 'p' || (large && c->letter != 'c')) {
-		long value = va_arg(v->list, long);
-		ADD(t, spelled, value);
-	} else {
-		int value = va_arg(v->list, int);
-		ADD(t, spelled, value);
+	switch (kind_of(c)) {
+	case INT: ADD(t, spelled, value.small); break;
+	case WHOLE: ADD(t, spelled, value.whole); break;
+	case DOUBLE: ADD(t, spelled, value.real); break;
+	default: ADD(t, spelled, value.large);
 	}
 }
 
@@ -287,20 +352,20 @@ static void add_value(struct text *t, struct conversion *c, struct values *v, in
 	char spelled[64];
 
 	if (c->width == STAR)
-		c->width = va_arg(v->list, int);
+		c->width = take(v, c->width_value, INT).small;
 	if (c->precision == STAR)
-		c->precision = va_arg(v->list, int);
+		c->precision = take(v, c->precision_value, INT).small;
 	switch (c->letter) {
 	case '%': add_plain(t, "%", 1); break;
-	case 'n': write_count(c, va_arg(v->list, void *), t->length); break;
+	case 'n': write_count(c, take(v, c->value, WHOLE).pointer, t->length); break;
 	case 's':
-	case 'S': add_string(t, c, left, va_arg(v->list, const void *)); break;
+	case 'S': add_string(t, c, left, take(v, c->value, WHOLE).pointer); break;
 	case 'm':
 		respell(c, spelled);
 		errno = error;
 		ADD(t, spelled, 0);
 		break;
-	default: add_number(t, c, v);
+	default: add_number(t, c, take(v, c->value, kind_of(c)));
 	}
 }
 
@@ -318,7 +383,7 @@ static char *finished(struct text *t, int *n)
 }
 
 /* False, with nothing done: libc may have it. */
-static bool make_text(char **text, int *n, char *small, size_t room, const char *format, va_list values)
+LARGE static bool make_text(char **text, int *n, char *small, size_t room, const char *format, va_list values)
 {
 	char small_format[SMALL];
 	struct text t = { .at = small, .small = small, .room = room };
@@ -334,6 +399,8 @@ static bool make_text(char **text, int *n, char *small, size_t room, const char 
 	copy[length - 1] = 0;
 	bool ours = has_strings(copy);
 	va_copy(v.list, values);
+	if (ours)
+		take_numbered(&v, copy);
 	for (const char *p = copy, *next; ours && *p; p = next) {
 		next = strchrnul(p, '%');
 		add_plain(&t, p, (size_t)(next - p));
@@ -437,11 +504,7 @@ int __replaced_vdprintf(int fd, const char *format, va_list values)
 
 	if (!make_text(&text, &n, small, SMALL, format, values))
 		return __theirs_vdprintf(fd, format, values);
-	for (int done = 0, now; done < n; done += now)
-		if ((now = (int)write(fd, text + done, (size_t)(n - done))) < 0)
-			n = -1;
-	done_with(text, small);
-	return n;
+	return __replaced_dprintf(fd, small, text, n, n);
 }
 
 int __replaced___vdprintf_chk(int fd, int flag, const char *format, va_list values)
@@ -449,3 +512,31 @@ int __replaced___vdprintf_chk(int fd, int flag, const char *format, va_list valu
 	(void)flag;
 	return __replaced_vdprintf(fd, format, values);
 }
+
+/* ---- with values, and a format that the compiler does not know -------------------------------------------------------------------- */
+
+#define ANY(name, parameters, call)           \
+	int __replaced_any_##name parameters; \
+	int __replaced_any_##name parameters  \
+	{                                     \
+		va_list values;               \
+		va_start(values, format);     \
+		int n = __replaced_##call;    \
+		va_end(values);               \
+		return n;                     \
+	}
+
+ANY(printf, (const char *format, ...), vprintf(format, values))
+ANY(fprintf, (FILE * file, const char *format, ...), vfprintf(file, format, values))
+ANY(sprintf, (char *to, const char *format, ...), vsprintf(to, format, values))
+ANY(snprintf, (char *to, size_t room, const char *format, ...), vsnprintf(to, room, format, values))
+ANY(asprintf, (char **to, const char *format, ...), vasprintf(to, format, values))
+ANY(dprintf, (int fd, const char *format, ...), vdprintf(fd, format, values))
+ANY(__printf_chk, (int flag, const char *format, ...), __vprintf_chk(flag, format, values))
+ANY(__fprintf_chk, (FILE * file, int flag, const char *format, ...), __vfprintf_chk(file, flag, format, values))
+ANY(__sprintf_chk, (char *to, int flag, size_t room, const char *format, ...),
+    __vsprintf_chk(to, flag, room, format, values))
+ANY(__snprintf_chk, (char *to, size_t most, int flag, size_t room, const char *format, ...),
+    __vsnprintf_chk(to, most, flag, room, format, values))
+ANY(__asprintf_chk, (char **to, int flag, const char *format, ...), __vasprintf_chk(to, flag, format, values))
+ANY(__dprintf_chk, (int fd, int flag, const char *format, ...), __vdprintf_chk(fd, flag, format, values))

@@ -1,4 +1,5 @@
-/* C++: exceptions through hooked code (out of loops, constructors, libc's qsort), virtual functions, templates and containers,
+/* C++: exceptions through hooked code (out of loops, constructors, libc's qsort), printing and scanning where there is
+   something to clean up, virtual functions, templates and containers,
    std::atomic, threads, static initialisation. */
 #include <algorithm>
 #include <atomic>
@@ -88,6 +89,19 @@ static void work(int n)
 	once()++;
 }
 
+/* What may throw is an invoke here. */
+static int print_and_scan(const std::string &from)
+{
+	Counted local(1);
+	std::string text = from + "!";
+	char word[32] = "";
+	int n = 0;
+
+	std::printf("%s %d %s\n", text.c_str(), local.n,
+		    std::sscanf(text.c_str(), "%d %s", &n, word) == 2 ? word : "none");
+	return n;
+}
+
 int main()
 {
 	std::vector<std::unique_ptr<Counted>> all;
@@ -113,6 +127,7 @@ int main()
 	} catch (const std::string &s) {
 		std::printf("%s\n", s.c_str());
 	}
+	total += print_and_scan("12 words") + print_and_scan("none");
 	std::vector<std::thread> threads;
 	for (int i = 0; i < 4; i++)
 		threads.emplace_back(work, i);

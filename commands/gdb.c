@@ -209,6 +209,8 @@ static void write_script(bool attached, long image)
 		die("%s: %s", s.script, strerror(errno));
 	fprintf(f, "set sysroot %s\nset solib-search-path %s\n%s", s.root, s.names, settings);
 	fprintf(f, "file %s\n", s.program);
+	if (s.meta->symbols)
+		fprintf(f, "symbol-file %s\n", s.meta->symbols);
 	if (attached)
 		fprintf(f,
 			"python import sys\n"

@@ -12,6 +12,7 @@
 
 struct meta {
 	char dir[PATH_ROOM]; /* absolute */
+	const char *symbols; /* a file with those of the program, of the same build; NULL: the program in the trace */
 	json_t *json;	     /* all members */
 	bool finished;
 	uint32_t status; /* wait status of the root process, or STATUS_UNKNOWN */
@@ -49,6 +50,10 @@ char *text_from_json(const json_t *value);
 char *cpu_features(void);
 /* Dies if the recording was made on a processor with instructions that this one lacks. */
 void cpu_need_same(const struct meta *meta);
+
+/* ---- build.c ---- */
+/* Dies, with both build ids, if the file is not the program of that image. */
+void build_need_same(const struct meta *meta, unsigned image, const char *file);
 
 /* ---- where.c: from addresses of a recorded process to its source ---- */
 struct where;

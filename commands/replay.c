@@ -33,6 +33,9 @@ static const char help[] =
 	"      --image=N   only the process image p<N> (`heddle stat` lists them)\n"
 	"      --gdb       under gdb, which then knows `heddle` and how to go back; words after\n"
 	"                  TRACE or `--` are gdb's\n"
+	"      --program=FILE\n"
+	"                  take symbols of the program from FILE, which must be of the same build; what\n"
+	"                  runs is the program in the trace\n"
 	"      --gdb-port=N  under gdbserver, which listens on port N of this machine\n"
 	"      --solve-time=SECONDS\n"
 	"                  for a recording with --order=light: how long to look for a schedule\n"
@@ -48,7 +51,7 @@ struct replay {
 	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
 	uint32_t watches;
 	long repeat, pid, image, solve_time;
-	char *checkpoint;
+	char *checkpoint, *program;
 	unsigned checkpoint_thread;
 	uint64_t checkpoint_event;
 	struct meta meta;
@@ -227,6 +230,17 @@ static void choose_image(struct replay *r)
 			die("this recording has no image %ld; `heddle stat` lists them", r->image);
 		die("%s is empty: its recording ended before the program's first event", r->meta.dir);
 	}
+}
+
+/* gdb runs elsewhere, and the file must not be a name of ours. */
+static void use_program(struct replay *r)
+{
+	static char path[PATH_MAX];
+
+	if (!realpath(r->program, path))
+		die("%s: %s", r->program, strerror(errno));
+	build_need_same(&r->meta, (unsigned)r->image, path);
+	r->meta.symbols = path;
 }
 
 /* ---- the run ------------------------------------------------------------------------------- */
@@ -419,21 +433,14 @@ static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
 	const struct option_row options[] = {
-		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
-		{ "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "races", 0, OPTION_FLAG, &r.races },
-		{ "atomicity", 0, OPTION_FLAG, &r.atomicity },
-		{ "json", 0, OPTION_FLAG, &r.json },
-		{ "sarif", 0, OPTION_FLAG, &r.sarif },
-		{ "pid", 0, OPTION_NUMBER, &r.pid },
-		{ "image", 0, OPTION_NUMBER, &r.image },
-		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
-		{ "watch", 0, OPTION_TEXT, &r.watch },
-		{ "work-dir", 0, OPTION_TEXT, &r.work_dir },
-		{ "gdb", 0, OPTION_FLAG, &r.debug.gdb },
-		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port },
-		OPTIONS_END,
+		{ "repeat", 0, OPTION_NUMBER, &r.repeat },	 { "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },	 { "races", 0, OPTION_FLAG, &r.races },
+		{ "atomicity", 0, OPTION_FLAG, &r.atomicity },	 { "json", 0, OPTION_FLAG, &r.json },
+		{ "sarif", 0, OPTION_FLAG, &r.sarif },		 { "pid", 0, OPTION_NUMBER, &r.pid },
+		{ "image", 0, OPTION_NUMBER, &r.image },	 { "solve-time", 0, OPTION_NUMBER, &r.solve_time },
+		{ "watch", 0, OPTION_TEXT, &r.watch },		 { "work-dir", 0, OPTION_TEXT, &r.work_dir },
+		{ "program", 0, OPTION_TEXT, &r.program },	 { "gdb", 0, OPTION_FLAG, &r.debug.gdb },
+		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port }, OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, false);
@@ -468,6 +475,8 @@ static int run_replay(int argc, char **argv)
 	make_work_dir(r.work_dir);
 	unpack(&r);
 	choose_image(&r);
+	if (r.program)
+		use_program(&r);
 	schedule_find(&r.meta, work_dir, (unsigned)r.solve_time);
 	end_if_interrupted();
 	start(&r);

@@ -27,7 +27,8 @@
 struct mapping {
 	uint64_t from, to, offset; /* of the file's byte at `from` */
 	bool whole;		   /* placed by the loader: `offset` is the bias of all segments */
-	char key[KEY_ROOM];	   /* in files/ */
+	bool program;
+	char key[KEY_ROOM]; /* in files/ */
 };
 
 struct where {
@@ -77,7 +78,7 @@ static void map(struct where *w, const struct entry *e)
 	unmap(w, from, from + len);
 	for (const struct block *b = NULL; (b = trace_next_block(e, b));)
 		if (b->kind == BLOCK_FILE && (m = new_mapping(w))) {
-			*m = (struct mapping){ from, from + len, trace_args(e)[5], false, "" };
+			*m = (struct mapping){ .from = from, .to = from + len, .offset = trace_args(e)[5] };
 			copy_key(m->key, b);
 			return;
 		}
@@ -109,7 +110,7 @@ static void map_at_start(struct where *w, const struct block *file)
 
 	if (!m)
 		return;
-	*m = (struct mapping){ .whole = true };
+	*m = (struct mapping){ .whole = true, .program = file->arg == START_PROGRAM };
 	copy_key(m->key, file);
 	Elf *elf = open_elf(w, m->key, &fd);
 	if (!elf || !gelf_getehdr(elf, &header))
@@ -277,7 +278,8 @@ static void report_modules(struct where *w)
 			continue;
 		snprintf(path, sizeof path, "%s/files/%s", w->meta->dir, m->key);
 		if (!is_reported(m->key, bias, &last))
-			dwfl_report_elf(w->dwfl, m->key, path, -1, bias, true);
+			dwfl_report_elf(w->dwfl, m->key, m->program && w->meta->symbols ? w->meta->symbols : path, -1,
+					bias, true);
 	}
 	dwfl_report_end(w->dwfl, NULL, NULL);
 }

@@ -18,10 +18,10 @@ def line_of(source, text):
         return next(n for n, line in enumerate(file, 1) if text in line)
 
 
-def gdb(t, trace, commands, timeout=600):
+def gdb(t, trace, commands, timeout=600, options=()):
     """What a session prints. Each command by itself: one that fails does not end the session."""
     words = [word for line in commands for word in ('-ex', line)]
-    outcome = t.run(['sh', '-c', 'exec "$@" 2>&1', 'sh', t.heddle, 'replay', '--gdb', trace, '--', '-nx', '-batch', *words],
+    outcome = t.run(['sh', '-c', 'exec "$@" 2>&1', 'sh', t.heddle, 'replay', '--gdb', *options, trace, '--', '-nx', '-batch', *words],
                     timeout=timeout)
     text = outcome.out.decode(errors='replace')
     for wrong in ('Traceback', 'Python Exception', 'Fatal signal', 'diverged'):
@@ -206,6 +206,33 @@ def case_stripped(t):
     t.check(recorded.status == 0, f'recording: {recorded}')
     text = gdb(t, t.path('trace'), ['info symbol $pc', 'break write', 'continue', 'bt', 'delete', 'continue'])
     expect(t, text, r'^No symbol matches', r'^Breakpoint .*write', r'^#0 .*write', re.escape(recorded.out.decode().strip()), r'exited normally')
+
+
+def case_symbols_of_another_file(t):
+    """--program=FILE: a stripped program is debugged with what it was before; another build is refused with both ids, and so is one without."""
+    source, same = os.path.join(PARTS, 'steps.c'), t.path('same')
+    for name, *flags in (['same', '-g'], ['other', '-g', '-O1'], ['none', '-g', '-Wl,--build-id=none']):
+        t.run_well(['gcc', '-O0', *flags, '-Wl,--build-id' if name != 'none' else '-g', '-o', t.path(name), source])
+    t.run_well(['strip', '-o', t.path('bare'), same])
+    t.run_well(['objcopy', '--only-keep-debug', same, t.path('symbols')])
+    ids = {name: re.search(r'Build ID: ([0-9a-f]+)', t.run_well(['readelf', '-n', t.path(name)]).out.decode())[1] for name in ('same', 'other')}
+    t.check(t.record([t.path('bare')]).status == 3, 'recording')
+    for name in ('same', 'symbols', 'bare'):
+        outcome = t.run([t.heddle, 'replay', f'--program={t.path(name)}', t.path('trace')])
+        t.check(outcome.status == 3 and not outcome.err, f'{name}: {outcome}')
+    for name in ('same', 'symbols'):
+        text = gdb(t, t.path('trace'), ['backtrace'], options=[f'--program={t.path(name)}'])
+        expect(t, text, r'^#0 .*main .*steps\.c:\d+')
+    for name, id in (('other', ids['other']), ('none', 'none'), ('/bin/true', None)):
+        outcome = t.run([t.heddle, 'replay', f'--program={t.path(name) if id else name}', t.path('trace')])
+        t.check(outcome.status == CANNOT and not outcome.out and (id or '').encode() in outcome.err and ids['same'].encode() in outcome.err,
+                f'{name}: {outcome}')
+    for name, words in ((source, b'not an ELF file'), (t.path('missing'), b'No such file')):
+        outcome = t.run([t.heddle, 'replay', f'--program={name}', t.path('trace')])
+        t.check(outcome.status == CANNOT and words in outcome.err, f'{name}: {outcome}')
+    t.check(t.record([t.path('none')], trace=t.path('second')).status == 3, 'recording')
+    outcome = t.run([t.heddle, 'replay', f'--program={same}', t.path('second')])
+    t.check(outcome.status == CANNOT and b'has no build id' in outcome.err and ids['same'].encode() in outcome.err, f'{outcome}')
 
 
 def case_port(t):

@@ -192,8 +192,9 @@ static void find_parts(void)
 		die("%s: %s; install heddle again", path, strerror(errno));
 }
 
-/* How a debugger must see the process, whoever it is: the first call of each site raises SIGSYS, which is ours. */
-static const char settings[] = "handle SIGSYS nostop noprint pass\n"
+/* How a debugger must see the process, whoever it is: the first call of each site raises SIGSYS, and SIGPWR stops threads; both
+   are ours. */
+static const char settings[] = "handle SIGSYS SIGPWR nostop noprint pass\n"
 			       "set breakpoint pending on\n";
 
 static void write_script(bool attached, long image)

@@ -392,30 +392,6 @@ static void start_replaying(struct launch *l)
 	l->name = l->strings.path;
 }
 
-/*
- * `heddle replay --gdb`: as run_copies(), but there is another run whenever the debugger wants one, and each waits for it. In a
- * group of its own, or Ctrl-C would reach it before the debugger.
- */
-static void debug_runs(void)
-{
-	debug_describe();
-	SYS2(__NR_setpgid, 0, 0);
-	for (;;) {
-		uint64_t run = debug_next_run();
-		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
-		if (pid == 0) {
-			thread_of(0)->real_tid = (uint32_t)SYS0(__NR_gettid);
-			SYS5(__NR_prctl, PR_SET_PDEATHSIG, 9, 0, 0, 0);
-			SYS5(__NR_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-			debug_wait(run);
-			return;
-		}
-		debug_run_started(pid);
-		while (SYS4(__NR_wait4, -1, 0, 0x40000000 /* __WALL */, 0) != -ECHILD)
-			;
-	}
-}
-
 /* ---- both ---------------------------------------------------------------------------------- */
 
 /* Where the kernel's link does not lead to the program, special_readlink() answers with its path. */
@@ -481,8 +457,11 @@ static _Noreturn void launch(struct launch *l)
 	if (replaying && image_number == control->root_image && control->repeat > 1 && !checkpoint_wanted)
 		run_copies();
 	if (replaying && image_number == control->root_image && debug_wanted()) {
+		debug_describe();
 		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-		debug_runs();
+		SYS2(__NR_setpgid, 0, 0); /* or Ctrl-C would reach a run before the debugger */
+		debug_runs(0, 0);
+		thread_of(0)->real_tid = (uint32_t)SYS0(__NR_gettid);
 	}
 	struct thread *t = thread_of(0);
 	t->front->tid = process_id;
@@ -495,6 +474,7 @@ static _Noreturn void launch(struct launch *l)
 	thread_fill_entries();
 	heap_thread_started(t);
 	signals_start(&l->info);
+	debug_entered();
 	enter_program(interpreter.entry ? interpreter.entry : program.entry, sp, 0);
 }
 

@@ -1,6 +1,7 @@
 /*
  * A checkpoint: at replay, all threads stop, the process is copied, and the threads go on in the copy. It can be gone on
- * from any number of times.
+ * from any number of times. Under a debugger they go on in the process itself, too, and the copy waits until the
+ * debugger wants a run that begins there (debug.c).
  *
  * Stopping. When its thread comes to the event, each thread gets a signal, which nobody blocks at replay. (Not SIGSYS: the
  * kernel drops a second one that is pending, and that may be the trap of a system call.) It stops in the handler: the frame that the kernel has put on its signal stack holds general, FP and vector registers, signal mask and
@@ -37,6 +38,9 @@
 
 bool checkpoint_wanted;
 static struct thread *requester;
+static uint32_t stop_lock; /* of the decision to stop, with what is kept of the thread */
+static uint32_t rounds;	   /* futex: how often those who had stopped were told to go on */
+#define STOP_ROUNDS 10000  /* a second or two */
 static uint8_t first_stack[65536] __attribute__((aligned(16)));
 
 static _Noreturn void end_like(int status)
@@ -146,8 +150,10 @@ static void own_shared_range(const struct mapped *m)
 		cannot("memory that the program shares cannot be copied: error %d", -r);
 }
 
-static void own_shared_memory(void)
+void checkpoint_own_memory(void)
 {
+	if (!shares_memory)
+		return;
 	const char *maps = maps_read();
 	if (!maps)
 		cannot("a checkpoint of memory that the program shares needs /proc, which is not mounted here");
@@ -177,14 +183,18 @@ static void make_again(struct thread *t)
 /* The first thread of the copy. */
 static void lead_copy(void *unused)
 {
+	uint64_t blocked = SIGNAL_BIT(CHECKPOINT_SIGNAL);
 	(void)unused;
-	if (shares_memory)
-		own_shared_memory();
+	SYS4(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &blocked, 0,
+	     8); /* what it asks for is for the program's threads */
+	checkpoint_own_memory();
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		thread_of(slot)->real_tid = 0; /* were those of the process that was copied */
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (thread_of(slot)->saved && thread_of(slot)->state != THREAD_ENDED)
 			make_again(thread_of(slot));
+	debug_entered();
+	SYS5(__NR_prctl, PR_SET_NAME, "heddle", 0, 0, 0); /* for who looks at the list of threads */
 	for (uint32_t never = 0;; wait_end_if_stopped())
 		futex_wait(&never, 0, 1000);
 }
@@ -197,21 +207,75 @@ _Noreturn void checkpoint_go_on(struct thread *t)
 	gate_sigreturn(frame);
 }
 
-void checkpoint_stop(struct thread *t, void *uc)
+/* False: a debugger holds somebody. */
+static bool stop_all(void)
 {
-	if (!requester)
-		return;
-	t->thread_pointer = arch_thread_pointer();
-	/* release: what it did before is in the copy */
-	__atomic_store_n(&t->saved, context_frame(uc), __ATOMIC_RELEASE);
-	if (t == requester) {
-		for (unsigned round = 40; !all_stopped();)
-			wait_a_little(&round);
+	unsigned round = 40;
+	while (!all_stopped()) {
+		wait_a_little(&round);
+		if (debugged && round > STOP_ROUNDS)
+			return false;
+	}
+	return true;
+}
+
+/* A signal that comes after this finds nobody to stop for. */
+static void let_go(void)
+{
+	brief_lock(&stop_lock);
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		thread_of(slot)->saved = 0;
+	requester = 0;
+	__atomic_fetch_add(&rounds, 1, __ATOMIC_RELEASE);
+	brief_unlock(&stop_lock);
+	futex_wake(&rounds);
+}
+
+static _Noreturn void go_on_in_copy(void)
+{
+	requester = 0;
+	stop_lock = 0; /* a thread that was about to end may have held it */
+	run_on_stack((uint64_t)first_stack + sizeof first_stack, lead_copy, 0);
+}
+
+static void lead(void)
+{
+	bool stopped = stop_all();
+	if (!debugged) {
 		control->copied = 1;
 		run_copies();
-		requester = 0;
-		run_on_stack((uint64_t)first_stack + sizeof first_stack, lead_copy, 0);
+		go_on_in_copy();
 	}
-	for (uint32_t never = 0;; wait_end_if_stopped())
-		futex_wait(&never, 0, 1000); /* the process ends with its copies */
+	if (stopped && debug_leave_copy())
+		go_on_in_copy();
+	let_go();
+}
+
+/* Whether to stop; `round`: until that has changed. Under the lock, since let_go() may come in between. */
+static bool is_stopped(struct thread *t, void *frame, uint32_t *round)
+{
+	brief_lock(&stop_lock);
+	if (!requester && is_there(t) && debug_wants_copy())
+		requester = t;
+	bool stops = requester;
+	if (stops) {
+		*round = rounds;
+		t->thread_pointer = arch_thread_pointer();
+		/* release: what it did before is in the copy */
+		__atomic_store_n(&t->saved, frame, __ATOMIC_RELEASE);
+	}
+	brief_unlock(&stop_lock);
+	return stops;
+}
+
+void checkpoint_stop(struct thread *t, void *uc)
+{
+	uint32_t round;
+	if (!is_stopped(t, context_frame(uc), &round))
+		return;
+	if (t == requester)
+		lead();
+	/* without a debugger the process ends with its copies */
+	for (; __atomic_load_n(&rounds, __ATOMIC_ACQUIRE) == round; wait_end_if_stopped())
+		futex_wait(&rounds, round, 1000);
 }

@@ -353,13 +353,16 @@ uint64_t regs_caller(const struct regs *r);
 
 /* ---- debug.c: under a debugger ---------------------------------------------------- */
 extern bool debugged;
-/* For the loader: is there a debugger? What it must know; the number of the run that it wants; the run has begun as this
-   process; in that process, until the debugger has it. */
+/* For the loader: is there a debugger? What it must know. */
 bool debug_wanted(void);
 void debug_describe(void);
-uint64_t debug_next_run(void);
-void debug_run_started(long pid);
-void debug_wait(uint64_t run);
+/* Returns in each run that the debugger wants from here, when it has it: the beginning (0) or that copy; so much was shown. */
+void debug_runs(uint64_t copy, uint64_t shown);
+/* The run is in the program. */
+void debug_entered(void);
+/* Shall the process leave a copy of itself, for going back? Then all threads stop, and: true in each run that begins there. */
+bool debug_wants_copy(void);
+bool debug_leave_copy(void);
 /* Has the thread come to where the debugger wants it? Then stops: after an event, or before a hooked access. */
 void debug_look(const struct thread *t, bool at_access);
 /* Twice the access before which it is to stop. */
@@ -390,6 +393,8 @@ void checkpoint_start(void);
 void checkpoint_look(struct thread *t);
 /* From the handler of the signal that stops a thread. Returns if it was not meant. */
 void checkpoint_stop(struct thread *t, void *uc);
+/* Memory that the program shares becomes this process's own. */
+void checkpoint_own_memory(void);
 /* First function of a thread that was made again: it goes on where it was stopped. */
 _Noreturn void checkpoint_go_on(struct thread *t);
 /* `heddle replay --repeat`: returns in each copy of this process; this process ends as the last copy did. */

@@ -1,8 +1,8 @@
 """Heddle inside gdb: `heddle replay --gdb` loads this package.
 
 A replay cannot run backwards, but it can run again, and comes to the same places. So going back is: note where we are, start
-another run, and let it come to the place before. The loader forks such runs (trace/debug.h); gdb attaches to each of them
-before its first instruction.
+another run, and let it come to the place before. The loader forks such runs (trace/debug.h), from the beginning or from a copy that
+a run has left on its way; gdb attaches to each of them before its first instruction.
 
 A *place* is where one thread is: how many events of its stream it has taken, how many hooked accesses it has made, its pc and
 registers. Threads run in parallel, so a run that is stopped when one thread has come to its place has the others somewhere;
@@ -16,6 +16,8 @@ from gdb.unwinder import register_unwinder
 from .commands import define_commands
 from .replay import OURS, OutOfRuntime, area, quiet, state
 from .travel import RuntimeStop, Travel, print_end, show, to_main
+
+SPACING = 300 * 10**6   # ns of work between two copies, at first
 
 
 def on_exit(event):
@@ -47,9 +49,11 @@ def begin(control, at, members, symbols, **recording):
         state.runtime_stop = RuntimeStop()
         gdb.events.exited.connect(on_exit)
         gdb.events.gdb_exiting.connect(on_leaving)
+        area.spacing = SPACING
         to_main()
         for sig in ('SIGSEGV', 'SIGBUS'):
             quiet(f'catch signal {sig}')
             quiet(f'condition $bpnum $pc < {OURS[0]:#x}')
             state.faults.add(int(gdb.parse_and_eval('$bpnum')))
+    quiet('set print inferior-events off')  # or it would tell of each copy that is made
     show()

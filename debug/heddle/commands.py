@@ -1,15 +1,18 @@
 """What a user can say in gdb, besides what gdb knows by itself."""
 import os
 import re
+import subprocess
 import time
 
 import gdb
 
+from .copies import beginnings, show_copies
 from .replay import (PARKED, RUNS, alive, is_line_of_program, need_process, ours, program_frame, quiet, readable,
                      state, thread_of, threads, where)
-from .travel import (Place, Travel, expect, go_to, has_come, resume, show, start_run, thread_at, to_main, travel_to)
+from .travel import (Place, Travel, event_of, expect, go_to, has_come, resume, search, show, start_run, thread_at, to_main, travel_to)
 
 STEP_SECONDS = 10       # for each search for the line before
+CANNOT = 122            # heddle's exit status
 
 
 class Heddle(gdb.Command):
@@ -17,12 +20,14 @@ class Heddle(gdb.Command):
 
 heddle when                  where each thread is: events, ops and accesses that it has done
 heddle edges                 who waits for whom
+heddle races                 which accesses of the recording were in no order
 heddle restart               begin again, at main()
 heddle goto THREAD:EVENT     to where that thread has done so many events (`heddle dump` numbers them)
 heddle last-write EXPR       who changed this last, before here
 heddle who EXPR              the same
 heddle reverse-continue      back to the stop before
-heddle reverse-step, reverse-next, reverse-stepi, reverse-finish"""
+heddle reverse-step, reverse-next, reverse-stepi, reverse-finish
+heddle checkpoints           from where runs can begin, so that going back takes less than a whole replay"""
 
     def __init__(self):
         super().__init__('heddle', gdb.COMMAND_RUNNING, prefix=True)
@@ -83,6 +88,17 @@ def define_commands():
             gdb.write(f'  thread {thread.slot} ' + (f'waits for {what}' if what else 'runs') +
                       (f'; threads {", ".join(map(str, waiting))} wait for it' if waiting else '') + '\n')
 
+    @command('races')
+    def races(argument):
+        """Which accesses of the whole recording were in no order, as `heddle replay --races` tells them. Takes a replay of its own."""
+        image = [f'--image={state.image}'] if state.image else []
+        told = subprocess.run([f'/proc/{os.getppid()}/exe', 'replay', '--races', '--quiet', *image, '--', state.trace], capture_output=True,
+                              check=False)
+        text = told.stderr.decode(errors='replace') + told.stdout.decode(errors='replace')
+        if told.returncode == CANNOT:
+            raise gdb.GdbError(text.strip())
+        gdb.write(text)
+
     @command('restart', also=('run', 'start'))
     def restart(argument):
         """Begin the replay again, and stop at main()."""
@@ -100,7 +116,8 @@ def define_commands():
         if not os.path.exists(f'{state.trace}/p{state.image}.t{slot}.log'):
             raise gdb.GdbError(f'The recording has no thread {slot}.')
         with Travel():
-            start_run()
+            if not alive() or event_of(slot) >= event:
+                start_run(beginnings(lambda copy: copy.of(slot)[0] < event)[0])
             reached = event == 0 or travel_to(slot, event=event)
         if not reached:
             raise gdb.GdbError(f'Thread {slot} has no event {event}; the replay is at its end.')
@@ -141,6 +158,12 @@ EXPR is something with an address, or an address with a type: *(int *) 0x1234. R
     def reverse_finish(argument):
         """Back to the beginning of this function."""
         back_to_entry()
+
+    @command('checkpoints')
+    def checkpoints(argument):
+        """heddle checkpoints: copies of the process that runs have left on their way; what goes back begins at the newest that helps.
+heddle checkpoints every SECONDS: leave one after so much work of the processors, 0: none."""
+        show_copies(argument)
 
 
 # ---- who wrote it? -----------------------------------------------------------------------------------------------------------
@@ -191,7 +214,7 @@ def find_last_write(expression):
 
     with Travel():
         try:
-            go_to(place, prepare=watch)
+            search(place, lambda: write.last, prepare=watch)
         finally:
             last = write.last if write else None
             if write and write.is_valid():
@@ -220,8 +243,12 @@ def back_to_last_stop():
         if not here.same(place):
             stops.append(here)
 
+    def forget():
+        stops.clear()
+        return True
+
     with Travel(breakpoints=True):
-        go_to(place, on_stop=note)
+        search(place, lambda: stops, on_stop=note, prepare=forget)
     with Travel():
         if stops:
             go_to(stops[-1])
@@ -249,7 +276,7 @@ def steps_to(place, how, from_where, care):
     if from_where is None:
         to_main()
     else:
-        start_run()
+        start_run(beginnings(lambda copy: copy.is_before_step(place, **from_where))[0])
         if not travel_to(place.slot, **from_where) or thread_at(place.slot).events > place.events:
             return []
         out_of_runtime()
@@ -352,14 +379,17 @@ def back_to_entry():
         entry = Entry(address, place.slot) if readable(address) else None
         return entry
 
+    def places():
+        return [p for p, theirs in entry.places if theirs == calls] if entry else []
+
     with Travel():
         try:
-            go_to(place, prepare=prepare)
+            search(place, places, prepare=prepare)
         finally:
-            places = [p for p, theirs in entry.places if theirs == calls] if entry else []
+            found = places()
             if entry and entry.is_valid():
                 entry.delete()
-        if not places:
+        if not found:
             raise gdb.GdbError('The beginning of this function was not found.')
-        go_to(places[-1])
+        go_to(found[-1])
     show()

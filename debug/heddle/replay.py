@@ -38,6 +38,8 @@ class Area:
 area = Area()
 state = types.SimpleNamespace(
     trace='', image=0,          # what is replayed: its directory, and which process image
+    origin=None,                # the copy at which this run began; None: at the beginning
+    passed=frozenset(),         # numbers of the copies before that, and its own
     travelling=False,           # we run again, and what happens on the way is not for the user's eyes
     runtime_stop=None,          # the breakpoint at debug_stop()
     faults=set())               # numbers of our catchpoints, of the program's faults

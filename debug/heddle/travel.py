@@ -1,4 +1,4 @@
-"""Going to a place of a replay, by running it again."""
+"""Going to a place of a replay, by running it again: from the beginning, or from a copy that an earlier run has left."""
 import os
 import re
 import struct
@@ -6,6 +6,7 @@ import time
 
 import gdb
 
+from .copies import beginnings, copies, passed
 from .replay import (alive, area, current, machine, ours, program_frame, quiet, read, readable, state, thread_of, threads)
 
 REACHED, END = 1, 2     # enum debug_why
@@ -23,6 +24,8 @@ class Place:
         self.registers = registers(frame)
         self.stack = stack(self.registers)
         self.in_hook = ours(self.pc) and thread.in_hook()
+        copies()
+        self.passed = passed()
 
     def text(self):
         return f'thread {self.slot}, event {self.event}' + (f', access {self.events // 2}' if self.events else '')
@@ -130,11 +133,14 @@ class Travel:
                 b.enabled = True
 
 
-def start_run():
-    """Another run, stopped before the program's first instruction."""
+def start_run(copy=None):
+    """Another run, stopped before the program's first instruction, or where the copy was made."""
+    copies()                                    # those of the run before are noted as its own
     if alive():
         quiet('kill')
     area.stop_slot = area.stop_event = area.stop_access = 0
+    area.origin = copy.number if copy else 0
+    state.origin, state.passed = copy, copy.passed | {copy.number} if copy else frozenset()
     area.wanted = area.started + 1
     deadline = time.monotonic() + 30
     while area.started != area.wanted:
@@ -173,9 +179,13 @@ def travel_to(slot, event=0, access=None, on_stop=None):
     return False
 
 
+def come_to_event(place, on_stop):
+    return event_of(place.slot) >= place.event or travel_to(place.slot, event=place.event, on_stop=on_stop)
+
+
 def come_near(place, by_access, on_stop=None):
-    """From the beginning to the last event of a place, and to the access before the last. False: that is not before the place."""
-    if place.event and not travel_to(place.slot, event=place.event, on_stop=on_stop):
+    """To the last event of a place, and to the access before the last. False: that is not before the place."""
+    if not come_to_event(place, on_stop):
         return False
     last = place.events // 2 - 1
     if not by_access or last <= thread_at(place.slot).events // 2:
@@ -186,13 +196,17 @@ def come_near(place, by_access, on_stop=None):
 
 def come_into_runtime(place, on_stop):
     """To a place inside the runtime: before the access that it makes there, else to the event before."""
-    if place.event and not travel_to(place.slot, event=place.event, on_stop=on_stop):
+    if not come_to_event(place, on_stop):
         return False
     return not place.in_hook or travel_to(place.slot, access=place.events // 2, on_stop=on_stop)
 
 
 def thread_at(slot):
     return next(thread for thread in threads() if thread.slot == slot)
+
+
+def event_of(slot):
+    return next((thread.event for thread in threads() if thread.slot == slot), 0)
 
 
 def expect(place, care):
@@ -223,21 +237,35 @@ def arrive(place, care, on_stop=None):
             arrival.delete()
 
 
-def go_to(place, on_stop=None, prepare=None):
-    """Another run, up to the place. `prepare` is called when the run is there, before its first instruction."""
-    for care, by_access in ((1, True), (1, False), (0, False)) if place.events else ((2, False), (0, False)):
-        start_run()
-        if prepare and not prepare():
-            to_main()                           # its memory was not there yet
-            prepare()
-        if ours(place.pc):
-            there = come_into_runtime(place, on_stop)
-        else:
-            there = come_near(place, by_access, on_stop) and arrive(place, care, on_stop)
-        if there:
-            thread_at(place.slot).gdb_thread().switch()
-            return
+def go_to(place, on_stop=None, prepare=None, begins=None):
+    """Another run, up to the place, from the first of `begins` (without: from the newest copy before it), at worst from the beginning.
+`prepare` is called when the run is there, before its first instruction."""
+    begin = (begins or beginnings(lambda copy: copy.is_before(place)))[0]
+    tries = ((1, True), (1, False), (0, False)) if place.events else ((2, False), (0, False))
+    for copy in (begin, None) if begin else (None,):
+        for care, by_access in tries:
+            start_run(copy)
+            if prepare and not prepare():
+                to_main()                       # its memory was not there yet
+                prepare()
+            if ours(place.pc):
+                there = come_into_runtime(place, on_stop)
+            else:
+                there = come_near(place, by_access, on_stop) and arrive(place, care, on_stop)
+            if there:
+                thread_at(place.slot).gdb_thread().switch()
+                return
     raise gdb.GdbError(f'The place ({place.text()}) was not found again. The replay is at another one.')
+
+
+def search(place, found, **how):
+    """Goes to the place from ever earlier moments, until something was found on the way."""
+    begins, at = beginnings(lambda copy: copy.is_before(place)), 0
+    while True:
+        go_to(place, begins=begins[at:], **how)
+        if at == len(begins) - 1 or found():
+            return
+        at = min(2 * at + 1, len(begins) - 1)
 
 
 def has_main():

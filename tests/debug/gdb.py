@@ -2,20 +2,14 @@
 import json
 import os
 import re
-import shutil
-import socket
 import subprocess
 import time
 
 import cells
 from harness import CANNOT, ROOT, USAGE, end_session
+from sessions import Server, build, documented, hunt, line_of
 
 PARTS = os.path.join(ROOT, 'tests', 'debug', 'parts')
-
-
-def line_of(source, text):
-    with open(source) as file:
-        return next(n for n, line in enumerate(file, 1) if text in line)
 
 
 def gdb(t, trace, commands, timeout=600, options=()):
@@ -37,20 +31,6 @@ def expect(t, text, *patterns):
         t.check(found, f'no /{pattern}/ in\n{text[at:]}')
         at = found.end()
     return at
-
-
-def build(t, source, *flags):
-    """By heddle-cc without optimisation, so that every variable can be named."""
-    program = t.path(os.path.splitext(os.path.basename(source))[0])
-    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-O0', '-g', '-pthread', '--select=all', *flags, '-o', program, source],
-               timeout=120)
-    return program
-
-
-def hunt(t, program, *arguments):
-    t.run_well([t.heddle, 'hunt', '--runs=500', '--quiet', '-o', t.path('trace'), '--', program, *arguments], timeout=300)
-    t.hint = f'{t.heddle} replay --gdb {t.path("trace")}'
-    return t.path('trace')
 
 
 def steps(t):
@@ -95,11 +75,12 @@ def case_lost_update(t):
     source = os.path.join(ROOT, 'examples', 'bank.c')
     trace = hunt(t, build(t, source))
     text = gdb(t, trace, [f'break {line_of(source, "return sum")}', 'continue', 'print accounts[1]', 'heddle who accounts[1]',
-                          'watch accounts[1]', 'reverse-continue', 'info threads', 'up', 'heddle when', 'continue', 'print accounts[1]'])
+                          'watch accounts[1]', 'reverse-continue', 'info threads', 'up', 'heddle when', 'continue', 'print accounts[1]',
+                          'heddle races'])
     values = re.findall(r'^\$\d+ = (\d+)$', text, re.M)
     t.check(len(values) == 2 and values[0] == values[1], f'after going back and forth the account is another: {values}\n{text}')
     expect(t, text, r'accounts\[1\] was changed last by thread [123], .*in transfer at bank.c:\d+; it is ' + values[0],
-           r'^\* thread [123]: ')
+           r'^\* thread [123]: ', r'race on accounts', r'bank\.c:\d+:\d+ in transfer, thread [123]')
 
 
 def case_use_after_free(t):
@@ -157,6 +138,52 @@ def case_goto(t):
                           'print sum', 'heddle goto 9:1', 'heddle goto x', 'heddle goto 0:99999', 'heddle when', 'heddle restart', 'bt'])
     expect(t, text, rf'\$1 = {total}$', rf'^\* thread 0: event {write},', r'^\* thread 0: event 3,', rf'\$2 = {total}$',
            'no thread 9', 'heddle goto THREAD:EVENT', 'no event 99999', 'not running', r'^#0  main ')
+
+
+def far(t, build_by, every):
+    """From the end of a long run back, with checkpoints after so many seconds of work: what the session prints that must not depend on them."""
+    source = os.path.join(PARTS, 'far.c')
+    end = line_of(source, 'line of the end')
+    if not os.path.exists(t.path('trace')):
+        recorded = t.record([build_by(t, source)], options=['--checksum'])
+        t.check(recorded.status == 0, f'recording: {recorded}')
+        t.total, t.mark = recorded.out.split()
+    text = gdb(t, t.path('trace'), [f'heddle checkpoints every {every}', f'break {end}', 'continue', 'print total', 'heddle who total', 'print total',
+                                    'heddle checkpoints', 'watch total', *['reverse-continue', 'print total'] * 2, 'heddle checkpoints', 'delete',
+                                    'heddle who mark', 'heddle goto 2:40', 'heddle when', 'heddle checkpoints', 'continue'])
+    expect(t, text, rf'\$1 = {int(t.total)}$', rf'total was changed last by thread [12], .*in add at far.c:\d+; it is {int(t.total)} now',
+           rf'\$2 = {int(t.total)}$', rf'^#0 .*add .*far.c:\d+', rf'\$3 = {int(t.total)}$',
+           rf'mark was changed last by thread [12], .*; it is {int(t.mark)} now', r'^\* thread 2: event 40,', rf'^{int(t.total)} {int(t.mark)}$',
+           'exited normally')
+    began = re.findall(r'this run began at (\d+|the beginning)', text)
+    t.check(len(began) == 3, f'{began} in\n{text}')
+    return began, re.findall(r'^\$\d+ = .*|.* was changed last by .*', text, re.M)
+
+
+def far_and_back(t, build_by):
+    without, told = far(t, build_by, 0)
+    t.check(without == ['the beginning'] * 3, f'without checkpoints, runs began at {without}')
+    began, same = far(t, build_by, 0.02)
+    t.check('the beginning' not in began, f'with checkpoints, runs began at {began}')
+    t.check(same == told, f'without checkpoints {told}, with them {same}')
+
+
+def case_checkpoints(t):
+    """Going back begins at a checkpoint, and gives what a run from the beginning gives."""
+    far_and_back(t, lambda t, source: t.compile(source, ['-O0', '-g', '-pthread'], name='debug/far'))
+
+
+def case_checkpoints_hooked(t):
+    """The same of a program built by heddle-cc, with a race: threads are stopped in the middle of hooks, too."""
+    far_and_back(t, lambda t, source: build(t, source, '-DRACE'))
+
+
+def case_checkpoints_no(t):
+    """A program of several processes has none; nonsense is refused."""
+    t.record(['/bin/sh', '-c', 'i=0; while test $i -lt 20000; do i=$((i+1)); done; /bin/true; true'])
+    text = gdb(t, t.path('trace'), ['heddle checkpoints every 0.01', 'heddle checkpoints every x', 'heddle checkpoints nonsense', 'continue', 'heddle checkpoints'])
+    expect(t, text, 'every SECONDS, 0: none', 'or heddle checkpoints every SECONDS', 'exited normally', r'^A run leaves one after every 0\.01')
+    t.check(not re.search(r'^  \d+: thread', text, re.M), f'there is a checkpoint in\n{text}')
 
 
 def case_not_disturbed(t):
@@ -237,32 +264,14 @@ def case_symbols_of_another_file(t):
 
 def case_port(t):
     """gdbserver, and a gdb that knows nothing of heddle."""
-    if not shutil.which('gdbserver'):
-        t.skip('gdbserver is not there')
     source, trace, total = steps(t)
-    with socket.create_server(('127.0.0.1', 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen([t.heddle, 'replay', f'--gdb-port={port}', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               stdin=subprocess.DEVNULL, env=t.env, cwd=t.dir, start_new_session=True)
-    try:
-        said = b''
-        while b'target remote' not in said and process.poll() is None:
-            said += process.stdout.readline()
-        script = re.search(rb'gdb -x (\S+)', said)
-        t.check(script, f'it says {said!r}')
-        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', f'target remote 127.0.0.1:{port}', '-ex',
+    with Server(t, trace) as server:
+        script = re.search(rb'gdb -x (\S+)', server.said)
+        t.check(script, f'it says {server.said!r}')
+        outcome = t.run(['gdb', '-q', '-nx', '-batch', '-x', script.group(1).decode(), '-ex', f'target remote 127.0.0.1:{server.port}', '-ex',
                          f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
         expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
-        process.wait(20)
-    finally:
-        end_session(process)
-
-
-def documented(name):
-    """The lines behind a mark in doc/debugging.md."""
-    with open(os.path.join(ROOT, 'doc', 'debugging.md')) as file:
-        lines = file.read().split(f'<!-- {name} -->\n')[1].split('\n\n')[0].splitlines()
-    return '\n'.join(line[4:] for line in lines) + '\n'
+        server.process.wait(20)
 
 
 def case_machine_interface(t):

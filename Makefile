@@ -4,7 +4,7 @@
 #   make demo       record and replay a small program
 #   make check      quick tests, under 3 minutes
 #   make test       all tests, under 45 minutes on 2 cores
-#   make bench      what recording costs; with QUICK=1 short loops, to see that it works
+#   make bench      what recording costs, and a report; goes on where it was stopped. BENCH=quick: short loops, to see that it works
 #   make test-other-arch   some of them on the other architecture, emulated: under 60 minutes
 #   make soak       the full counts; can be stopped and started again; SCALE=0.02 takes that part of them
 #   make install    PREFIX=/usr/local, DESTDIR=
@@ -256,18 +256,8 @@ test-other-arch: all setup-other
 soak: all setup-soak
 	@python3 tests/run.py --soak --scale=$(or $(SCALE),1) --build=$(BUILD)
 
-bench: SHORT := $(if $(QUICK),--quick)
 bench: all setup-bench
-	@python3 bench/run.py --build=$(BUILD) $(SHORT)
-	@python3 bench/threads.py --build=$(BUILD) $(SHORT)
-	@python3 bench/orders.py --build=$(BUILD) $(SHORT)
-	@python3 bench/light.py --build=$(BUILD) $(SHORT)
-	@python3 bench/leap.py --build=$(BUILD) --rounds=3 --json=$(BUILD)/bench/leap.json $(SHORT)
-	@python3 bench/kernels.py --build=$(BUILD) --rounds=3 $(SHORT)
-	@python3 bench/races.py --build=$(BUILD) --rounds=3 --json=$(BUILD)/bench/races.json $(SHORT)
-	@python3 bench/papers.py --build=$(BUILD) --json=$(BUILD)/bench/papers.json $(SHORT)
-	@python3 bench/gallery.py --build=$(BUILD) --json=$(BUILD)/bench/gallery.json $(SHORT)
-	@python3 bench/report.py --output=$(BUILD)/bench/report.html $(foreach kind,papers leap gallery,$(kind)=$(BUILD)/bench/$(kind).json)
+	@python3 bench/all.py --build=$(BUILD) $(if $(filter quick,$(BENCH)),--quick)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle $(DESTDIR)$(PREFIX)/share/man/man1

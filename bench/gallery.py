@@ -79,7 +79,7 @@ def main():
     parser.add_argument('--replays', type=int, help='of one failing run (100; quick: 2)')
     parser.add_argument('--quick', action='store_true', help='to see that it works')
     parser.add_argument('--only', metavar='NAME,NAME')
-    hooked.add_results(parser)
+    hooked.kept.add_option(parser)
     settings = parser.parse_args()
     settings.runs = settings.runs or (5 if settings.quick else 500)
     settings.recordings = settings.recordings or (3 if settings.quick else 20)
@@ -94,7 +94,7 @@ def main():
             name = os.path.basename(source)[:-2]
             rows[name] = gallery.row(source)
             print(f'[{number}/{len(sources)}] {name}: {json.dumps(rows[name])}', flush=True)
-    hooked.keep(settings, {'bugs': rows}, '-gallery')
+    hooked.kept.keep(settings, {'bugs': rows})
     return 0
 
 

@@ -1,6 +1,7 @@
 """What the benchmarks of heddle-cc share: a program in three builds, run natively, with empty hooks, or recorded under an order."""
-import json
+import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,11 +12,17 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, 'bench'), os.path.join(ROOT, 'tests')]
 import cells           # noqa: E402
+import kept            # noqa: E402
 import run as base     # noqa: E402
 from harness import DIVERGED    # noqa: E402
 
 NATIVE, EMPTY = 'native', 'empty hooks'
 LIMIT = 120     # seconds for one run: a variant that needs more is left out from there on
+
+
+def kernels(pattern):
+    """Sources of the kernels whose names match."""
+    return [s for s in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')) if re.search(pattern, os.path.basename(s)[:-2])]
 
 
 class TooLong(Exception):
@@ -36,6 +43,8 @@ class Run:
 
 
 class Hooked:
+    percent = '100'     # size of the kernels
+
     def __init__(self, settings):
         self.build = os.path.abspath(settings.build)
         self.heddle = os.path.join(self.build, 'bin', 'heddle')
@@ -95,21 +104,7 @@ def add_options(parser):
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--quick', action='store_true', help='fewer points, two rounds: to see that it works')
     parser.add_argument('--orders', metavar='NAME,NAME', help='only these')
-    add_results(parser)
-
-
-def add_results(parser):
-    parser.add_argument('--save', action='store_true', help='keep the result in bench/results/')
-    parser.add_argument('--json', help='write it to this file')
-
-
-def keep(settings, results, part):
-    """Where it was asked for."""
-    if settings.json:
-        with open(settings.json, 'w') as file:
-            json.dump(base.with_machine(results), file, indent=1)
-    if settings.save:
-        base.save(results, part)
+    kept.add_option(parser)
 
 
 def options(parser):

@@ -5,16 +5,16 @@ Variants take turns and the smallest of several rounds counts. CPU time is of ev
 packing included, without what start-up takes: each kernel is run with many rounds and with none.
 """
 import argparse
-import glob
 import math
 import os
 import sys
 
 import hooked
-from hooked import EMPTY, NATIVE, ROOT, Diverged, Hooked, TooLong
+from hooked import EMPTY, NATIVE, Diverged, Hooked, TooLong
 
-LONG = 0.6          # CPU seconds that a run should take, if one round of the kernel takes less
+LONG = 0.3          # CPU seconds that a run should take, if one round of the kernel takes less
 ROUNDS_MAX = 4096
+LIMIT = 20          # seconds: an order that needs more is left out of a kernel
 
 
 class Variant:
@@ -27,15 +27,19 @@ class Variant:
     def per_round(self):
         return max(1e-9, self.cpu - self.idle) / self.rounds
 
+    def figures(self, native):
+        return {'ms': self.per_round() * 1e3, 'ratio': self.per_round() / native.per_round(), 'packed KB/ms': self.bytes[1] / self.rounds / native.per_round() / 1e6,
+                'memory': self.memory / native.memory, 'replay/record': self.replay / self.wall if self.exact and self.replay < 1e99 else None}
+
 
 def once(bench, name, program, threads, rounds):
-    return bench.run(bench.command(name, program, str(threads), str(rounds)))
+    return bench.run(bench.command(name, program, str(threads), str(rounds), bench.percent), LIMIT)
 
 
 def replay(bench):
     """Seconds; 0 if it was not exact."""
     try:
-        return bench.run([bench.heddle, 'replay', '-q', bench.trace]).wall
+        return bench.run([bench.heddle, 'replay', '-q', bench.trace], LIMIT).wall
     except (Diverged, TooLong):
         return 0
 
@@ -60,15 +64,22 @@ def measure(bench, program, threads, times):
         found[name] = Variant()
         found[name].rounds = rounds
     for _ in range(times):
-        for name, v in found.items():
-            run = once(bench, name, program, threads, v.rounds)
-            v.cpu, v.wall, v.memory = min(v.cpu, run.cpu), min(v.wall, run.wall), max(v.memory, run.memory)
-            if name not in (NATIVE, EMPTY):
-                v.bytes = bench.log_bytes()
-                seconds = replay(bench)
-                v.replay, v.exact = min(v.replay, seconds or 1e99), v.exact and bool(seconds)
-            v.idle = min(v.idle, once(bench, name, program, threads, 0).cpu)
+        for name, v in list(found.items()):
+            try:
+                measure_once(bench, name, v, program, threads)
+            except TooLong:
+                del found[name]
     return found
+
+
+def measure_once(bench, name, v, program, threads):
+    run = once(bench, name, program, threads, v.rounds)
+    v.cpu, v.wall, v.memory = min(v.cpu, run.cpu), min(v.wall, run.wall), max(v.memory, run.memory)
+    if name not in (NATIVE, EMPTY):
+        v.bytes = bench.log_bytes()
+        seconds = replay(bench)
+        v.replay, v.exact = min(v.replay, seconds or 1e99), v.exact and bool(seconds)
+    v.idle = min(v.idle, once(bench, name, program, threads, 0).cpu)
 
 
 def print_kernel(kernel, found, variants):
@@ -107,13 +118,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     hooked.add_options(parser)
     parser.add_argument('--threads', type=int, default=2)
+    parser.add_argument('--only', default='', metavar='REGEX', help='only these kernels')
+    parser.add_argument('--percent', type=int, default=100, help='size of the kernels (100; quick: 10)')
     settings = hooked.options(parser)
     bench = Hooked(settings)
+    bench.percent = '10' if settings.quick else str(settings.percent)
     kernels = {}
     try:
         print(f'Kernels with {settings.threads} threads, every access hooked. CPU time of a round, native in ms, others as ratio.')
         print(' ' * 23 + ''.join(v.rjust(width(v)) for v in bench.variants[1:]))
-        for source in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')):
+        for source in hooked.kernels(settings.only):
             kernel = os.path.splitext(os.path.basename(source))[0]
             kernels[kernel] = measure(bench, bench.compile(source), settings.threads, settings.rounds)
             print_kernel(kernel, kernels[kernel], bench.variants)
@@ -124,8 +138,7 @@ def main():
         print_rest('Replay over record, wall time', kernels, bench.orders, lambda v, n: f'{v.replay / v.wall:.2f}' if v.exact else 'wrong')
     finally:
         bench.clean()
-    if settings.save:
-        hooked.base.save({k: {name: vars(v) for name, v in found.items()} for k, found in kernels.items()}, '-kernels')
+    hooked.kept.keep(settings, {'threads': settings.threads, 'kernels': {k: {name: v.figures(found[NATIVE]) for name, v in found.items()} for k, found in kernels.items()}})
     return 0
 
 

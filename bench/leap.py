@@ -103,7 +103,7 @@ def main():
         draw(bench, 'leap-figure-5.svg', 'LEAP figure 5: 1,000 shared variables', 'threads', results['figure 5'], 0)
     finally:
         bench.clean()
-    hooked.keep(settings, {name: {f'{t} threads, {v} variables': cells for (t, v), cells in r.items()} for name, r in results.items()}, '-leap')
+    hooked.kept.keep(settings, {name: {f'{t} threads, {v} variables': cells for (t, v), cells in r.items()} for name, r in results.items()})
     return 0
 
 

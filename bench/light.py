@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import kept     # noqa: E402
 import plot     # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -43,7 +44,7 @@ def main():
     parser.add_argument('--threads', type=int, default=8)
     parser.add_argument('--seconds', type=int, help='for one schedule (20; quick: 3)')
     parser.add_argument('--quick', action='store_true', help='small logs only')
-    parser.add_argument('--json', help='write all figures to this file')
+    kept.add_option(parser)
     settings = parser.parse_args()
     settings.seconds = settings.seconds or (3 if settings.quick else 20)
     print(f'light: how long a schedule takes, {settings.threads} threads, at most {settings.seconds} s\n'
@@ -61,9 +62,7 @@ def main():
                {f'{way} {workload}': [(r['entries'], max(r['seconds'], 1e-3)) for r in row if r['entries']]
                 for way, rows in found.items() for workload, row in rows.items()})
     print(f'plot: {path}')
-    if settings.json:
-        with open(settings.json, 'w') as file:
-            json.dump(found, file, indent=1)
+    kept.keep(settings, {'ways': found})
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import kept     # noqa: E402
 import plot     # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -95,7 +96,7 @@ def options():
     parser.add_argument('--accesses', type=int, help='of all threads together (200000; quick: 20000)')
     parser.add_argument('--quick', action='store_true', help='short loops, to see that it works')
     parser.add_argument('--limit', type=int, default=120, help='seconds for one cell')
-    parser.add_argument('--json', help='write all figures to this file')
+    kept.add_option(parser)
     parser.add_argument('schemes', nargs='*', help='only these')
     settings = parser.parse_args()
     settings.rounds = settings.rounds or (1 if settings.quick else 5)
@@ -114,9 +115,7 @@ def main():
     print('\nno end: ' + (', '.join(f'{s} {w} {n}' for s, w, n in starved) or 'none; no order starves'))
     for name, by_threads in found.items():
         draw(name, by_threads, directory)
-    if settings.json:
-        with open(settings.json, 'w') as file:
-            json.dump(found, file, indent=1)
+    kept.keep(settings, {'workloads': found})
 
 
 if __name__ == '__main__':

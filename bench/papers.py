@@ -2,13 +2,14 @@
 """The papers' tables on our kernels: LEAP table 1, TPLAY tables III to V, AggrePlay tables 3 and 5, RacX tables 2 to 4.
 
 Every cell is measured, on the kernels of bench/kernels, with the number of threads that the paper had; what is printed in the papers stands
-in published.py, and report.py puts both side by side. Variants take turns and the smallest of several rounds counts; times are CPU time of everything
+in published.py, and report.py puts both side by side. Variants take turns and the median of the rounds counts; times are CPU time of everything
 that a variant started, less what a run of no rounds takes. A cell that cannot be measured is null, with its reason beside it.
 """
 import argparse
 import glob
 import json
 import os
+import statistics
 import subprocess
 import sys
 
@@ -21,7 +22,7 @@ LONG = 0.1      # CPU seconds that the native program should take at least, star
 STILL = 20      # seconds after which a replay counts as standing still
 QUICK = 'chain,raytrace,scan,store'
 SMALL = '10'    # percent: size of what is replayed that often
-NOT_COUNTED = 'heddle does not count them'
+NOT_COUNTED = 'transactions: tplay logs where they meet, not how many there were'
 
 
 class Papers(Hooked):
@@ -31,6 +32,7 @@ class Papers(Hooked):
         settings.orders = None
         super().__init__(settings)
         self.percent, self.rounds, self.of, self.long = str(settings.percent), settings.rounds, settings.replays, LONG * settings.percent / 100
+        self.spreads = []       # of each variant: largest less smallest over the median
 
     def build_all(self, source):
         name = os.path.join(self.out, os.path.splitext(os.path.basename(source))[0])
@@ -50,7 +52,7 @@ class Papers(Hooked):
         return [self.heddle, 'record', '-q', '-o', self.trace, f'--order={variant[0]}', '--', f'{program}-{variant[1]}', *args]
 
     def figures(self, program, threads, variants, replays=0):
-        """{variant: {cpu, idle, busy, raw, packed, violations, replay, same, tried}} of those that end in time."""
+        """{variant: {cpu, idle, busy, raw, packed, logged, replay, same, tried}} of those that end in time."""
         found, rounds = {}, self.rounds_for(program, threads)
         for _ in range(self.rounds):
             for variant in variants:
@@ -60,20 +62,27 @@ class Papers(Hooked):
                     found[variant] = None
                 if found.get(variant, {}) is None:
                     continue
-                f = found.setdefault(variant, {'cpu': 1e99, 'idle': 1e99})
-                f['cpu'] = min(f['cpu'], run.cpu)
+                f = found.setdefault(variant, {'cpus': [], 'idles': []})
+                f['cpus'].append(run.cpu)
                 if variant != NATIVE:
                     f['raw'], f['packed'] = self.log_bytes()
-                    f['violations'] = len(self.stat().get('violations', []))
+                    f['logged'] = self.stat().get('logged', {})
                     f['replay'] = min(f.get('replay') or 1e99, self.replays(run.out, 1)['replay'] or 1e99)
-                f['idle'] = min(f['idle'], self.run(self.argv(program, variant, threads, 0)).cpu)
+                f['idles'].append(self.run(self.argv(program, variant, threads, 0)).cpu)
                 if variant != NATIVE:       # what is in the log of a run that does nothing is no part of what it does
                     f['raw'], f['packed'] = (max(1, a - b) for a, b in zip((f['raw'], f['packed']), self.log_bytes()))
         for variant in [v for v in found if found[v] and v != NATIVE and replays]:
             small = self.run(self.argv(program, variant, threads, 1, SMALL))
             again = self.replays(small.out, replays)
             found[variant].update(same=again['same'], tried=again['tried'])
-        return {v: dict(f, busy=max(1e-4, f['cpu'] - f['idle'])) for v, f in found.items() if f}
+        return {v: self.medians(f) for v, f in found.items() if f}
+
+    def medians(self, f):
+        """With how far the rounds are apart."""
+        cpu, idle = statistics.median(f['cpus']), statistics.median(f['idles'])
+        busy = max(1e-4, cpu - idle)
+        self.spreads.append((max(f['cpus']) - min(f['cpus'])) / cpu)
+        return dict(f, cpu=cpu, idle=idle, busy=busy)
 
     def rounds_for(self, program, threads):
         """As many that the native program takes long enough."""
@@ -126,14 +135,17 @@ def leap(papers, program):
 def tplay(papers, program):
     variants = [('tplay', 'all'), ('light', 'all'), ('region', 'races')]
     found = papers.figures(program, 4, [NATIVE, *variants], papers.of)
-    row = {'transactions': None, 'interleavings': None, 'light pairs': None, 'why empty': NOT_COUNTED}
+    row = {'transactions': None, 'why empty': NOT_COUNTED}
     for (order, _), name in zip(variants, ('tplay', 'light', 'region')):
         f = found.get((order, 'races' if order == 'region' else 'all'))
         row[f'{name} MB'] = round(f['raw'] / 1e6, 4) if f else None
         row[f'{name} of {papers.of}'] = f['same'] if f else None
     t, light = found.get(variants[0]), found.get(variants[1])
     row['light/tplay'] = round(light['busy'] / t['busy'], 2) if t and light else None
-    row['violations'] = t['violations'] if t else None
+    row['interleavings'] = t['logged'].get('interleavings', 0) + t['logged'].get('read counts', 0) if t else None
+    row['violations'] = t['logged'].get('violations', 0) if t else None
+    row['light pairs'] = light['logged'].get('flows', 0) if light else None
+    row['region edges'] = found[variants[2]]['logged'].get('edges', 0) if variants[2] in found else None
     row['replay/record'] = round(t['replay'] / t['cpu'], 2) if t and t['replay'] < 1e99 else None
     return row
 
@@ -182,7 +194,7 @@ def options():
     parser.add_argument('--quick', action='store_true', help='small, two replays: to see that it works')
     parser.add_argument('--kernels', metavar='NAME,NAME', help=f'only these (all; quick: {QUICK})')
     parser.add_argument('--tables', metavar='PAPER,PAPER', help='only those whose name begins so')
-    hooked.add_results(parser)
+    hooked.kept.add_option(parser)
     settings = parser.parse_args()
     settings.rounds = settings.rounds or (1 if settings.quick else 3)
     settings.replays = settings.replays or (2 if settings.quick else OF)
@@ -198,18 +210,19 @@ def main():
     if settings.kernels:
         sources = [s for s in sources if os.path.basename(s)[:-2] in settings.kernels.split(',')]
     tables = {name: f for name, f in TABLES.items() if not settings.tables or name.startswith(tuple(settings.tables.split(',')))}
-    found = {name: {} for name in tables}
+    found, spread = {name: {} for name in tables}, {}
     try:
         for number, source in enumerate(sources, 1):
             kernel = os.path.basename(source)[:-2]
-            program = papers.build_all(source)
+            program, papers.spreads = papers.build_all(source), []
             for name, table in tables.items():
                 found[name][kernel] = table(papers, program)
                 print(f'[{number}/{len(sources)}] {kernel}, {name}: {json.dumps(found[name][kernel])}', flush=True)
+            spread[kernel] = round(statistics.median(papers.spreads), 3) if papers.spreads else None
     finally:
         papers.clean()
-    results = {'tables': found, 'replays': settings.replays, 'percent': settings.percent}
-    hooked.keep(settings, results, '-papers')
+    results = {'tables': found, 'replays': settings.replays, 'percent': settings.percent, 'spread': spread}
+    hooked.kept.keep(settings, results)
     return 0
 
 

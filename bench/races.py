@@ -7,7 +7,6 @@ takes; memory. CPU time, without start-up, as bench/kernels.py.
 """
 import argparse
 import collections
-import glob
 import json
 import os
 import re
@@ -17,7 +16,7 @@ import sys
 import time
 
 import hooked
-from hooked import NATIVE, ROOT, Hooked, TooLong
+from hooked import NATIVE, Hooked, TooLong
 from kernels import Variant, choose_rounds, geometric_mean
 
 SELECTS = ('all', 'escape', 'races')
@@ -158,7 +157,7 @@ def main():
     parser.add_argument('--only', default='', metavar='REGEX', help='only these kernels')
     settings = hooked.options(parser)
     bench = Selected(settings)
-    sources = [s for s in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')) if re.search(settings.only, os.path.basename(s))]
+    sources = hooked.kernels(settings.only)
     links, saved, begin = {}, {}, time.monotonic()
     try:
         print_sites(bench, sources, links, saved)
@@ -177,7 +176,7 @@ def main():
     finally:
         bench.clean()
     print(f'{time.monotonic() - begin:.0f} s')
-    hooked.keep(settings, saved, '-races')
+    hooked.kept.keep(settings, {'kernels': saved})
     return 0
 
 

@@ -1,94 +1,27 @@
 #!/usr/bin/env python3
-"""The results of bench/results as one page: our figures beside the papers', with plots. HTML without anything from outside, and Markdown.
+"""Our figures beside the papers', with plots, as one page: HTML without anything from outside, and Markdown.
 
-usage: report.py [--results=FOLDER] [--output=FILE.html] [FILE.json ...]: of each kind of result the newest is taken, or the files named.
+usage: report.py [--results=FOLDER] [--output=FILE.html]: the figures of bench/all.py; without a folder, of the newest run in bench/results.
 """
 import argparse
-import glob
-import html
-import json
 import os
 import re
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import plot             # noqa: E402
+import kept             # noqa: E402
 import published        # noqa: E402
+from page import Cell, Page, beside     # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KINDS = ('papers', 'leap', 'gallery')
-EMPTY = ''
-STYLE = '''body{font:15px/1.45 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;margin:.6em 0 1.6em;font-size:13px}td,th{border:1px solid #ddd;padding:3px 8px;text-align:right}
-td:first-child,th:first-child{text-align:left}th{background:#f4f4f4}td.theirs{color:#777}td.missed{color:#c00;font-weight:bold}
-h2{margin-top:2em}svg{max-width:760px;width:100%}p.why{color:#777}p.missed{color:#c00}'''
+ROOT = kept.ROOT
 
 
-class Cell:
-    """A value with what it means: ours, theirs (in print), or a target that was missed."""
-
-    def __init__(self, value, kind=''):
-        self.value, self.kind = value, kind
-
-    def text(self):
-        if self.value is None:
-            return EMPTY
-        return f'{self.value:,.4g}' if isinstance(self.value, float) else f'{self.value:,}' if isinstance(self.value, int) else str(self.value)
-
-
-class Page:
-    def __init__(self):
-        self.html, self.markdown = [], []
-
-    def heading(self, text, level=2):
-        self.html.append(f'<h{level}>{html.escape(text)}</h{level}>')
-        self.markdown.append(f'\n{"#" * level} {text}\n')
-
-    def words(self, text, kind=''):
-        self.html.append(f'<p{f" class={kind}" if kind else ""}>{html.escape(text)}</p>')
-        self.markdown.append(text + '\n')
-
-    def table(self, name, columns, rows):
-        head = ''.join(f'<th>{html.escape(c)}</th>' for c in columns)
-        body = ''.join('<tr>' + ''.join(f'<td{f" class={c.kind}" if c.kind else ""}>{html.escape(c.text())}</td>' for c in row) + '</tr>\n'
-                       for row in rows)
-        self.html.append(f'<table id="{identifier(name)}"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>')
-        self.markdown += ['| ' + ' | '.join(columns) + ' |', '|' + '---|' * len(columns)]
-        self.markdown += ['| ' + ' | '.join(f'**{c.text()}**' if c.kind == 'missed' else c.text() for c in row) + ' |' for row in rows] + ['']
-
-    def plot(self, name, title, x_label, y_label, series):
-        series = {k: [(x, y) for x, y in line if x > 0 and y and y > 0] for k, line in series.items()}
-        if not any(series.values()):
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, 'plot.svg')
-            plot.lines(path, title, x_label, y_label, {k: line for k, line in series.items() if line})
-            with open(path) as file:
-                self.html.append(f'<figure id="{identifier(name)}">{file.read()}</figure>')
-
-    def write(self, path, title):
-        with open(path, 'w') as file:
-            file.write(f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-                       f'<style>{STYLE}</style></head><body>\n' + '\n'.join(self.html) + '\n</body></html>\n')
-        with open(os.path.splitext(path)[0] + '.md', 'w') as file:
-            file.write('\n'.join(self.markdown) + '\n')
-
-
-def identifier(name):
-    return re.sub(r'\W+', '-', name.lower()).strip('-')
-
-
-def beside(page, name, ours, theirs, columns, limit=None):
-    """A table with two rows for each kernel that the paper has: ours, and in print. limit(kernel, column, value): is it missed?"""
-    rows = []
-    for kernel, row in ours.items():
-        rows.append([Cell(kernel)] + [Cell(row.get(c), 'missed' if limit and limit(c, row.get(c)) else '') for c in columns])
-        if kernel in theirs:
-            label, printed = theirs[kernel] if isinstance(theirs[kernel], tuple) else ('in print', theirs[kernel])
-            rows.append([Cell(f'  {label}', 'theirs')] + [Cell(printed.get(c), 'theirs') for c in columns])
-    page.table(name, ['kernel', *columns], rows)
+def geometric(numbers):
+    product = 1.0
+    for n in numbers:
+        product *= n ** (1 / len(numbers))
+    return product
 
 
 def columns_of(ours, *skipped):
@@ -121,13 +54,6 @@ def show_tplay(page, tables, of):
         if ratios:
             page.words(f'{other}\'s log over that of region x races: {geometric(ratios):.2f}; wanted: {target}.',
                        '' if geometric(ratios) >= target else 'missed')
-
-
-def geometric(numbers):
-    product = 1.0
-    for n in numbers:
-        product *= n ** (1 / len(numbers))
-    return product
 
 
 def show_aggreplay(page, tables, of):
@@ -182,45 +108,197 @@ def show_gallery(page, results):
         page.table('gallery', ['bug', *columns], [[Cell(k), *(Cell(r.get(c)) for c in columns)] for k, r in rows.items()])
 
 
-def newest(folder):
-    """{kind: results}"""
-    found = {}
-    for kind in KINDS:
-        files = sorted(glob.glob(os.path.join(folder, f'*-{kind}.json')))
-        if files:
-            found[kind] = files[-1]
-    return found
+def by_variant(page, name, kernels, of):
+    """A table: kernels down, variants across."""
+    variants = list(dict.fromkeys(v for row in kernels.values() for v in row))
+    page.table(name, ['kernel', *variants], [[Cell(k), *(Cell(of(row[v]) if v in row else None) for v in variants)] for k, row in kernels.items()])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--results', default=os.path.join(ROOT, 'bench', 'results'))
-    parser.add_argument('--output', default=os.path.join(ROOT, 'build', 'bench', 'report.html'))
-    parser.add_argument('files', nargs='*', metavar='KIND=FILE.json', help=f'instead of the newest; kinds: {", ".join(KINDS)}')
-    settings = parser.parse_args()
-    paths = dict(f.split('=', 1) for f in settings.files) if settings.files else newest(settings.results)
-    if not paths or set(paths) - set(KINDS):
-        sys.exit(f'report: no results of these kinds: {", ".join(KINDS)}. Make some: python3 bench/papers.py --save')
-    results = {}
-    for kind, path in paths.items():
-        with open(path) as file:
-            results[kind] = json.load(file)
-    page = Page()
-    page.heading('Heddle beside the papers', 1)
-    for kind, r in results.items():
-        m = r.get('machine', {})
-        page.words(f'{kind}: {r.get("date")}, {m.get("cpu")}, {m.get("cores")} cores, {m.get("arch")}, Linux {m.get("kernel")}', 'why')
-    papers = results.get('papers', {})
+def show_kernels(page, results):
+    for threads in (2, 8):
+        kernels = results.get(f'kernels{threads}', {}).get('kernels')
+        if kernels:
+            page.heading(f'Every access hooked, every order, {threads} threads')
+            page.words(f'CPU time over native; orders that needed more than the limit are empty.')
+            by_variant(page, f'kernels {threads}', {k: {v: f for v, f in row.items() if v != 'native'} for k, row in kernels.items()}, lambda f: round(f['ratio'], 2))
+            page.words('Log after packing, KB for each native ms.')
+            by_variant(page, f'kernels {threads} log', {k: {v: f for v, f in row.items() if v not in ('native', 'empty hooks')} for k, row in kernels.items()},
+                       lambda f: round(f['packed KB/ms'], 2))
+
+
+def show_orders(page, results):
+    """The five workloads of bench/orders.py."""
+    for workload, by_threads in results.get('orders', {}).get('workloads', {}).items():
+        by_threads = {n: rows for n, rows in by_threads.items() if rows}      # ping-pong needs two
+        schemes = list(dict.fromkeys(s for rows in by_threads.values() for s in rows))
+        page.heading(f'Orders alone: {workload}', 3)
+        page.words('ns of CPU time per access by number of threads; bytes per 1,000 accesses after zstd, and replays that were the same run, with the most threads.')
+        last = list(by_threads)[-1]
+        rows = [[Cell('native'), *(Cell(round(min(r['native'] for r in rows.values()), 2)) for rows in by_threads.values()), Cell(None), Cell(None)]]
+        for s in schemes:
+            end = by_threads[last].get(s)
+            rows.append([Cell(s), *(Cell(round(rows_[s]['record'], 2) if s in rows_ else None) for rows_ in by_threads.values()),
+                         Cell(round(end['zstd'], 1) if end else None), Cell(f'{end["same"]} of {end["tried"]}' if end else None)])
+        page.table(f'orders {workload}', ['order', *by_threads, 'bytes', 'the same'], rows)
+        page.plot(f'orders {workload} plot', workload, 'threads', 'ns of CPU time per access',
+                  {s: [(int(n), rows_[s]['record']) for n, rows_ in by_threads.items() if s in rows_] for s in schemes})
+
+
+def show_races(page, results):
+    kernels = results.get('races', {}).get('kernels')
+    if kernels:
+        page.heading('What the selection saves: record over native by selection and threads')
+        flat = {k: {f'{select} {n}': r[0] for n, row in found.get('ratios', {}).items() for select, r in row.items()} for k, found in kernels.items()}
+        by_variant(page, 'selections', flat, lambda ratio: round(ratio, 2))
+
+
+def show_peers(page, results):
+    kernels = results.get('peers', {}).get('kernels')
+    if not kernels:
+        return
+    page.heading('Others in the same run')
+    page.words('CPU time over native, two threads; small kernels. valgrind and rr put all threads on one core: see their wall times.')
+    by_variant(page, 'peers', {k: {c: v for c, v in row.items() if c != 'why empty'} for k, row in kernels.items()}, lambda value: value)
+    for what, why in sorted({(what, why) for row in kernels.values() for what, why in row['why empty'].items()}):
+        page.words(f'{what}: {why}', 'why')
+
+
+def show_costs(page, results):
+    """Of unmodified programs."""
+    calls, programs = (results.get('calls', {}).get(k, {}) for k in ('calls', 'programs'))
+    if programs:
+        page.heading('Programs as they are: one thread')
+        variants = [v for v in next(iter(programs.values())) if v != 'native']
+        page.table('programs', ['CPU time over native', *variants],
+                   [[Cell(label), *(Cell(round(r[v]['cpu'] / r['native']['cpu'], 2) if v in r else None) for v in variants)] for label, r in programs.items()])
+        page.table('calls', ['one call', 'native ns', 'recorded', 'replayed'],
+                   [[Cell(kind), Cell(round(r['native']['all'])), *(Cell(round(r[v]['all'] / r['native']['all'], 2)) for v in ('recorded', 'replayed'))]
+                    for kind, r in calls.items()])
+    threads = results.get('threads', {})
+    if threads.get('loops'):
+        page.heading('Programs as they are: threads')
+        page.table('loops', ['loop, threads', 'native ns', 'recorded'],
+                   [[Cell(name), Cell(round(r['native_ns'], 1)), Cell(round(r['recorded_ns'] / r['native_ns'], 2))] for name, r in threads['loops'].items()])
+        page.table('servers', ['server', 'throughput', 'CPU time', 'exact'],
+                   [[Cell(name), Cell(round(r['rate']['recorded'] / r['rate']['native'], 2)), Cell(round(r['cpu']['recorded'] / r['cpu']['native'], 2)),
+                     Cell(f'{r["exact"]} of {r["rounds"]}')] for name, r in threads['servers'].items()])
+
+
+class Figure:
+    """One line of what we promise: what it is, the figure, what was wanted (at most, or at least)."""
+
+    def __init__(self, what, value, most=None, least=None, form='.2f'):
+        self.what, self.value, self.form, self.wanted = what, value, form, most if least is None else least
+        self.missed = (most is not None and value > most) or (least is not None and value < least)
+        self.limit = f'at most {most}' if most is not None else f'at least {least}' if least is not None else ''
+
+    def text(self):
+        return format(self.value, self.form)
+
+
+def headline(results):
+    """What README quotes, and what the report begins with: a Figure each."""
+    tables = results.get('papers', {}).get('tables', {})
+    of = results.get('papers', {}).get('replays')
+    racx, tplay = tables.get('RacX table 4', {}), tables.get('TPLAY tables III-V', {})
+    if racx:
+        yield Figure('recording, `races` x `region`, mean over the kernels, 2 threads', geometric([1 + r['2']['record'] / 100 for r in racx.values()]), most=1.10)
+        yield Figure('the worst kernel', max(1 + r['2']['record'] / 100 for r in racx.values()), most=1.5)
+    kernels = results.get('kernels2', {}).get('kernels', {})
+    if kernels:
+        yield Figure('recording, every access hooked, `region`, mean over the kernels, 2 threads', geometric([k['region']['ratio'] for k in kernels.values()]), most=2)
+        replays = [k['region']['replay/record'] for k in kernels.values() if k['region']['replay/record']]
+        yield Figure('its replay over its recording, wall time, mean', geometric(replays), most=1)
+    peers = results.get('peers', {}).get('kernels', {})
+    for peer in ('clang TSan', 'valgrind none'):
+        ratios = [k[peer] for k in peers.values() if k[peer]]
+        if ratios:
+            yield Figure(f'for comparison: {peer}, mean over the kernels, 2 threads', geometric(ratios), form='.1f')
+    for other, least in (('tplay', 10), ('light', 100)):
+        ratios = [r[f'{other} MB'] / r['region MB'] for r in tplay.values() if r[f'{other} MB'] and r['region MB']]
+        if ratios:
+            yield Figure(f'log of `{other}` over that of `races` x `region`, mean over the kernels, 4 threads', geometric(ratios), least=least, form='.0f')
+    if tplay:
+        yield Figure(f'replays of `races` x `region` that printed the same, percent of {len(tplay) * of}',
+                     100 * sum(r[f'region of {of}'] or 0 for r in tplay.values()) / len(tplay) / of, least=100, form='.0f')
+    calls, loops = results.get('calls', {}).get('calls', {}), results.get('threads', {}).get('loops', {})
+    if 'getppid' in calls:
+        yield Figure('one system call, recorded', calls['getppid']['recorded']['all'] / calls['getppid']['native']['all'], most=1.6)
+    if 'lock 1' in loops:
+        yield Figure('lock and unlock of a mutex, recorded', loops['lock 1']['recorded_ns'] / loops['lock 1']['native_ns'], most=1.5)
+
+
+def show_headline(page, results):
+    figures = list(headline(results))
+    if figures:
+        page.heading('What was promised')
+        page.table('promised', ['', 'measured', 'wanted'], [[Cell(f.what.replace('`', '')), Cell(f.text(), 'missed' if f.missed else ''), Cell(f.limit)] for f in figures])
+
+
+def show_machine(page, results):
+    for text in sorted({f'{r.get("date")}, {m.get("cpu")}, {m.get("cores")} cores, {m.get("arch")}, Linux {m.get("kernel")}'
+                        for r in results.values() for m in [r.get('machine', {})]}):
+        page.words(text, 'why')
+    spread = [s for s in results.get('papers', {}).get('spread', {}).values() if s is not None]
+    if spread:
+        page.words(f'Medians of rounds in which variants take turns; the rounds of a variant are {100 * sum(spread) / len(spread):.1f} percent apart.', 'why')
+
+
+def make(results, output):
+    page, papers = Page(), results.get('papers', {})
     tables, of = papers.get('tables', {}), papers.get('replays')
+    page.heading('Heddle beside the papers', 1)
+    show_machine(page, results)
+    show_headline(page, results)
     show_figures(page, results.get('leap', {}))
     show_leap(page, tables)
     show_tplay(page, tables, of)
     show_aggreplay(page, tables, of)
     show_racx(page, tables)
+    show_races(page, results)
+    show_kernels(page, results)
+    show_orders(page, results)
+    show_peers(page, results)
+    show_costs(page, results)
     show_gallery(page, results.get('gallery', {}))
-    os.makedirs(os.path.dirname(os.path.abspath(settings.output)), exist_ok=True)
-    page.write(settings.output, 'Heddle beside the papers')
-    print(f'{settings.output}, and the same as Markdown')
+    os.makedirs(os.path.dirname(os.path.abspath(output)), exist_ok=True)
+    page.write(output, 'Heddle beside the papers')
+    print(f'{output}, and the same as Markdown')
+
+
+# ---- README --------------------------------------------------------------------------------------------------------------
+
+BEGIN, END = '<!-- figures: python3 bench/report.py --readme -->\n', '<!-- end of figures -->\n'
+
+
+def readme_table(results, folder):
+    rows = ''.join(f'| {f.what} | {f"**{f.text()}**, missed" if f.missed else f.text()} | {f.limit} |\n' for f in headline(results))
+    return f'{BEGIN}| | measured | wanted |\n|---|---|---|\n{rows}\nFrom `{os.path.relpath(folder, ROOT)}`; ratios are over the same program without Heddle.\n{END}'
+
+
+def readme_parts():
+    """README before the figures, the figures, and what follows."""
+    with open(os.path.join(ROOT, 'README.md')) as file:
+        before, rest = file.read().split(BEGIN)
+    figures, after = rest.split(END)
+    return before, BEGIN + figures + END, after
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--results', default=kept.newest(), help='a folder of figures; without it, the newest in bench/results')
+    parser.add_argument('--output', default=os.path.join(ROOT, 'build', 'bench', 'report.html'))
+    parser.add_argument('--readme', action='store_true', help='put the main figures into README.md instead')
+    settings = parser.parse_args()
+    results = kept.read(settings.results) if settings.results else {}
+    if not results:
+        sys.exit('report: no results there. Make some: make bench (or BENCH=quick)')
+    if settings.readme:
+        before, _, after = readme_parts()
+        with open(os.path.join(ROOT, 'README.md'), 'w') as file:
+            file.write(before + readme_table(results, settings.results) + after)
+        return 0
+    make(results, settings.output)
     return 0
 
 

@@ -5,11 +5,8 @@ Variants take turns, and the smallest of several rounds counts, so that a busy m
 of everything that a variant started, heddle's own packing included.
 """
 import argparse
-import datetime
 import glob
-import json
 import os
-import platform
 import random
 import shutil
 import statistics
@@ -18,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+import kept
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KINDS = {'getppid': 'getppid', 'clock': 'clock_gettime', 'zero64': 'read 64 B, /dev/zero', 'zero4k': 'read 4 KiB, /dev/zero',
@@ -199,38 +199,12 @@ def print_program(label, r):
           f'{ratio(r["replayed"]["cpu"], r["recorded"]["cpu"]).rjust(16)}{over:12.1f}', flush=True)
 
 
-def with_machine(results):
-    """The results, with machine and date."""
-    results['machine'] = {'arch': platform.machine(), 'kernel': platform.release(), 'cores': os.cpu_count(), 'cpu': cpu_name()}
-    results['date'] = datetime.date.today().isoformat()
-    return results
-
-
-def save(results, part=''):
-    """Results are kept with machine and date."""
-    with_machine(results)
-    path = os.path.join(ROOT, 'bench', 'results', f'{results["date"]}-{platform.machine()}{part}.json')
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, 'w') as file:
-        json.dump(results, file, indent=1)
-        file.write('\n')
-    print(f'saved in {os.path.relpath(path, ROOT)}')
-
-
-def cpu_name():
-    try:
-        text = subprocess.run(['lscpu'], capture_output=True, text=True, env=dict(os.environ, LC_ALL='C')).stdout
-    except OSError:
-        return 'unknown'
-    return next((line.split(':', 1)[1].strip() for line in text.splitlines() if line.startswith('Model name')), 'unknown')
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--build', default=os.path.join(ROOT, 'build'))
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--quick', action='store_true', help='shorter loops, two rounds: to see that it works')
-    parser.add_argument('--save', action='store_true', help='keep the result in bench/results/')
+    kept.add_option(parser)
     settings = parser.parse_args()
     if settings.quick:
         settings.rounds = 2
@@ -244,8 +218,7 @@ def main():
         for label, result in bench.programs():
             programs[label] = result
             print_program(label, result)
-        if settings.save:
-            save({'calls': calls, 'programs': programs})
+        kept.keep(settings, {'calls': calls, 'programs': programs})
     finally:
         shutil.rmtree(bench.work, ignore_errors=True)
     return 0

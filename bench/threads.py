@@ -18,6 +18,7 @@ import time
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, 'bench'), os.path.join(ROOT, 'tests')]
+import kept                   # noqa: E402
 import run as base            # noqa: E402
 from servers import SERVERS   # noqa: E402
 
@@ -307,7 +308,7 @@ def main():
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--quick', action='store_true', help='shorter loops, two rounds: to see that it works')
     parser.add_argument('--only', choices=list(TABLES), help='one of the four tables')
-    parser.add_argument('--save', action='store_true', help='keep the result in bench/results/')
+    kept.add_option(parser)
     settings = parser.parse_args()
     if settings.quick:
         settings.rounds = 2
@@ -322,8 +323,7 @@ def main():
     finally:
         shutil.rmtree(bench.work, ignore_errors=True)
     print_targets(results)
-    if settings.save:
-        base.save(results, '-threads')
+    kept.keep(settings, results)
     return 0
 
 

@@ -90,6 +90,9 @@ struct order_scheme;
 /* A piece of an order log; scheme may be NULL. */
 void violations_see(const struct order_scheme *scheme, unsigned image, const struct entry *e);
 void violations_print(const struct meta *meta);
+/* What the order logged, by kind, after violations_see() of all. */
+void order_entries_print(const struct meta *meta);
+json_t *order_entries_json(void);
 json_t *violations_json(const struct meta *meta);
 
 /* ---- futexes.c ---- */

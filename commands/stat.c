@@ -299,6 +299,8 @@ static void print_json(struct stat_info *s)
 		json_object_set_new(o, "detached", json_true());
 	if (json_object_get(s->meta.json, "futexes"))
 		json_object_set(o, "futexes", json_object_get(s->meta.json, "futexes"));
+	if (s->scheme)
+		json_object_set_new(o, "logged", order_entries_json());
 	if (s->scheme && s->scheme->violation)
 		json_object_set_new(o, "violations", violations_json(&s->meta));
 	json_dumpf(o, stdout, JSON_INDENT(1));
@@ -325,6 +327,7 @@ static int run_stat(int argc, char **argv)
 		print_head(&s);
 		print_processes(&s);
 		print_counts(&s);
+		order_entries_print(&s.meta);
 		violations_print(&s.meta);
 	}
 	return 0;

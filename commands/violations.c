@@ -1,6 +1,7 @@
 /*
- * Atomicity violations that an order has seen while it recorded (tplay: a transaction that others came into): found in its
- * log, told by `heddle stat` with their source lines. An entry of the log has the addresses of the two sites.
+ * What an order has logged, told by `heddle stat`: how many entries of each kind, and the atomicity violations that it has seen
+ * while it recorded (tplay: a transaction that others came into), with their source lines. An entry of these has the
+ * addresses of the two sites.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -22,6 +23,20 @@ struct violation {
 static struct violation *list; /* each pair of places once */
 static size_t count, room;
 static uint64_t all;
+static struct {
+	const char *name;
+	uint64_t count;
+} kinds[8]; /* of entries */
+
+static void count_entry(const char *name)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!kinds[i].name || !strcmp(kinds[i].name, name)) {
+			kinds[i].name = name;
+			kinds[i].count++;
+			return;
+		}
+}
 
 static void add(unsigned image, uint64_t here, uint64_t there)
 {
@@ -46,11 +61,12 @@ void violations_see(const struct order_scheme *scheme, unsigned image, const str
 	const uint8_t *at = (const uint8_t *)(trace_args(e) + 1), *end = at + e->result;
 	uint64_t numbers[15], sites[2];
 
-	while (scheme && scheme->violation && at < end) {
+	while (scheme && at < end) {
 		unsigned n = number_get(&at, end) & 15;
 		for (unsigned i = 0; i < n; i++)
 			numbers[i] = number_get(&at, end);
-		if (scheme->violation(numbers, n, sites))
+		count_entry(scheme->entries ? scheme->entries(numbers, n) : "entries");
+		if (scheme->violation && scheme->violation(numbers, n, sites))
 			add(image, sites[0], sites[1]);
 	}
 }
@@ -118,4 +134,23 @@ json_t *violations_json(const struct meta *meta)
 	}
 	where_close(w);
 	return array;
+}
+
+void order_entries_print(const struct meta *meta)
+{
+	if (kinds[0].name)
+		printf("\n     logged by --order=%s:", meta->order);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kinds[i].name; i++)
+		printf("%s %" PRIu64 " %s", i ? "," : "", kinds[i].count, kinds[i].name);
+	if (kinds[0].name)
+		putchar('\n');
+}
+
+json_t *order_entries_json(void)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kinds[i].name; i++)
+		json_object_set_new(o, kinds[i].name, json_integer((json_int_t)kinds[i].count));
+	return o;
 }

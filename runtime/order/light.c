@@ -506,6 +506,11 @@ static void print_ww(const struct order_printer *p)
 	told_close(trace);
 }
 
+static const char *entries(const uint64_t *numbers, unsigned n)
+{
+	return n == 4 && numbers[0] ? "flows" : n == 4 ? "first reads" : n == 3 ? "ends of flows" : "orders of ops";
+}
+
 static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 {
 	if (n == 4 && !numbers[0])
@@ -530,7 +535,7 @@ static const char *solve(struct order_log_text *logs, uint32_t threads, uint64_t
 		    &outcome);
 	return outcome.problem;
 }
-#define FOR_TOOL(...) .describe = describe, __VA_ARGS__,
+#define FOR_TOOL(...) .entries = entries, .describe = describe, __VA_ARGS__,
 #else
 #define FOR_TOOL(...)
 #endif

@@ -224,6 +224,12 @@ static void print(const struct order_printer *p)
 	free(text);
 }
 
+static const char *entries(const uint64_t *numbers, unsigned n)
+{
+	(void)numbers, (void)n;
+	return "edges";
+}
+
 static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 {
 	if (n)
@@ -242,6 +248,7 @@ const struct order_scheme order_region = {
 	.claims = true,
 #ifdef HEDDLE_TOOL
 	.print = print,
+	.entries = entries,
 	.describe = describe,
 #endif
 	.record = {

@@ -588,7 +588,8 @@ static void forked(struct order_thread *t)
 }
 
 #ifdef HEDDLE_TOOL
-#define FOR_TOOL .print = tplay_print, .describe = tplay_describe, .violation = tplay_violation,
+#define FOR_TOOL \
+	.print = tplay_print, .entries = tplay_entries, .describe = tplay_describe, .violation = tplay_violation,
 #else
 #define FOR_TOOL
 #endif

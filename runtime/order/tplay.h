@@ -42,6 +42,7 @@ static inline void begin_one(struct own *own)
 
 /* tplay_print.c, tool only */
 void tplay_print(const struct order_printer *p);
+const char *tplay_entries(const uint64_t *numbers, unsigned n);
 void tplay_describe(const uint64_t *numbers, unsigned n, char *to, size_t room);
 bool tplay_violation(const uint64_t *numbers, unsigned n, uint64_t sites[2]);
 #endif

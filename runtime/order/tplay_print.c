@@ -142,6 +142,15 @@ void tplay_describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 	}
 }
 
+const char *tplay_entries(const uint64_t *numbers, unsigned n)
+{
+	static const char *const names[] = {
+		[SPLIT] = "splits", [VIOLATION] = "violations", [EDGE] = "interleavings", [COUNTS] = "read counts"
+	};
+
+	return n ? names[numbers[0] & KIND] : "entries";
+}
+
 bool tplay_violation(const uint64_t *numbers, unsigned n, uint64_t sites[2])
 {
 	sites[0] = n > 2 ? numbers[2] : 0;

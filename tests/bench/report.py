@@ -1,4 +1,4 @@
-"""bench/papers.py, gallery.py, leap.py, and the page that report.py makes of them: every table and plot is there, and has figures."""
+"""The benchmarks, short, and the page that bench/report.py makes of them: every table and plot is there, and has figures; and README's."""
 import os
 import sys
 
@@ -8,26 +8,29 @@ sys.path.insert(0, os.path.join(ROOT, 'tests', 'debug', 'parts'))
 from browser import Browser  # noqa: E402
 
 BENCH = os.path.join(ROOT, 'bench')
-TABLES = ('leap-figure-4', 'leap-figure-5', 'racx-sites', 'racx-steps', 'racx-table-4', 'gallery')
+TABLES = ('leap-figure-4', 'leap-figure-5', 'racx-sites', 'racx-steps', 'racx-table-4', 'gallery', 'promised', 'kernels-2', 'orders-updates', 'selections')
 SLOWER = ('leap-table-1', 'tplay-tables', 'aggreplay-tables')       # under all orders: in soak
-PLOTS = ('leap-figure-4-plot', 'leap-figure-5-plot', 'racx-figure-6')
+PLOTS = ('leap-figure-4-plot', 'leap-figure-5-plot', 'racx-figure-6', 'orders-updates-plot')
 
 
-def results(t, name, *options):
-    path = t.path(f'{name}.json')
-    t.run_well([sys.executable, os.path.join(BENCH, f'{name}.py'), f'--build={t.settings.build}', '--quick', f'--json={path}', *options],
+def measured(t, folder, script, name, *options):
+    """Figures of a short run, as bench/all.py would keep them."""
+    t.run_well([sys.executable, os.path.join(BENCH, f'{script}.py'), f'--build={t.settings.build}', '--quick', f'--json={folder}/{name}.json', *options],
                timeout=900)
-    return f'{name}={path}'
 
 
 def case_report(t):
     """In a browser. The figures themselves are not looked at: they are of a short run."""
-    soak = t.settings.level == 'soak'
+    soak, folder = t.settings.level == 'soak', t.folder('figures')
     tables = TABLES + SLOWER if soak else TABLES
-    files = [results(t, 'papers', '--kernels=chain', *([] if soak else ['--tables=RacX'])), results(t, 'gallery', '--only=aget_progress'),
-             results(t, 'leap', '--rounds=1', '--orders=region')]
+    measured(t, folder, 'papers', 'papers-chain', '--kernels=chain', *([] if soak else ['--tables=RacX']))
+    measured(t, folder, 'gallery', 'gallery', '--only=aget_progress')
+    measured(t, folder, 'leap', 'leap', '--rounds=1', '--orders=region')
+    measured(t, folder, 'kernels', 'kernels2-chain', '--rounds=1', '--orders=region,leap', '--only=^chain$')
+    measured(t, folder, 'orders', 'orders', '--threads=1,2,4', 'region', 'leap')
+    measured(t, folder, 'races', 'races-chain', '--rounds=1', '--only=^chain$')
     page = t.path('report.html')
-    t.run_well([sys.executable, os.path.join(BENCH, 'report.py'), f'--output={page}', *files])
+    t.run_well([sys.executable, os.path.join(BENCH, 'report.py'), f'--results={folder}', f'--output={page}'])
     with Browser(t.folder('home')) as browser:
         browser.open(page)
         for table in tables:
@@ -39,6 +42,20 @@ def case_report(t):
         t.check(not browser.errors(), f'{browser.errors()}')
     with open(t.path('report.md')) as file:
         t.check(file.read().count('|---|') >= len(tables), 'tables are missing in the Markdown')
+
+
+def case_goes_on(t):
+    """bench/all.py does not measure again what it has, and measures again what a changed program makes old."""
+    build = t.folder('build')
+    for name in ('bin', 'lib', 'tests'):
+        os.symlink(os.path.join(t.settings.build, name), os.path.join(build, name))
+    command = [sys.executable, os.path.join(BENCH, 'all.py'), f'--build={build}', '--quick', '--only=^light$']
+    first, second = (t.run_well(command, timeout=300).out.decode() for _ in range(2))
+    t.check('light: done' in first and 'light: done' not in second, f'{first!r}, then {second!r}')
+    with open(os.path.join(build, 'bench', 'quick', 'of'), 'w') as file:
+        file.write('another state')
+    third = t.run_well(command, timeout=300).out.decode()
+    t.check('light: done' in third, f'figures of another state were taken: {third!r}')
 
 
 def case_report_without_results(t):

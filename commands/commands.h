@@ -59,7 +59,8 @@ enum option_kind {
 	OPTION_FLAG,
 	OPTION_TEXT,
 	OPTION_NUMBER,
-	OPTION_MAYBE_NUMBER /* --name or --name=N; -1 without N */
+	OPTION_MAYBE_NUMBER, /* --name or --name=N; -1 without N */
+	OPTION_MAYBE_TEXT    /* --name or --name=TEXT; "" without */
 };
 struct option_row {
 	const char *name; /* without -- */

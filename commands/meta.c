@@ -18,6 +18,7 @@
  *   status     number or null      raw wait status of the first process
  *   inexact    number              signals that could not be recorded exactly
  *   shares_memory  true            processes share memory that they write to, if they did
+ *   masked     list of text        names of variables in env whose values are masked, if --mask-env was given
  *   detached   true                the disk was full, and the program went on unrecorded, if it did
  *   futexes    {calls, first}      futex calls of locks that are not pthread's, if there were any
  *   images     number              process images
@@ -89,6 +90,25 @@ static json_t *text_list(char **words)
 
 	for (; *words; words++)
 		json_array_append_new(list, text_to_json(*words, strlen(*words)));
+	return list;
+}
+
+/* The environment, as far as it may be kept; the names of what may not are added to `masked`. */
+static json_t *environment(const struct control *control, json_t *masked)
+{
+	json_t *list = json_array();
+
+	for (char **v = environ; *v; v++) {
+		char *kept = strdup(*v);
+		if (!kept)
+			abort();
+		if (control->masks && mask_wanted(control->mask, *v)) {
+			mask_copy(kept, *v);
+			json_array_append_new(masked, text_to_json(*v, mask_name(*v)));
+		}
+		json_array_append_new(list, text_to_json(kept, strlen(kept)));
+		free(kept);
+	}
 	return list;
 }
 
@@ -245,6 +265,7 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 	const struct control *control = tree->control;
 	char cwd[PATH_ROOM], level[2048];
 	struct trace_problem problem;
+	json_t *masked = json_array();
 
 	sites_level(program, level, sizeof level);
 	memset(meta, 0, sizeof *meta);
@@ -254,13 +275,16 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 	meta->json = json_pack(
 		"{ss si so so so so so so s{sb sb sb sb sb ss si} ss so sb}", "heddle", "trace", "version",
 		TRACE_VERSION, "machine", machine(), "program", text_to_json(program, strlen(program)), "argv",
-		text_list(argv), "env", text_list(environ), "cwd", text_to_json(cwd, strlen(cwd)), "rlimits",
+		text_list(argv), "env", environment(control, masked), "cwd", text_to_json(cwd, strlen(cwd)), "rlimits",
 		limits(tree), "settings", "patch", (int)control->patch, "atomics", (int)control->atomics, "checksum",
 		(int)control->checksum, "verify", (int)control->verify, "paranoid", (int)control->paranoid, "order",
 		control->order, "order version", (int)order_find(control->order)->version, "level", level, "started",
 		time_now(), "finished", 0);
 	if (!meta->json)
 		abort();
+	if (control->masks)
+		json_object_set(meta->json, "masked", masked);
+	json_decref(masked);
 	meta->status = STATUS_UNKNOWN;
 	if (write_meta(meta, true, &problem))
 		die("%s", problem.text);

@@ -101,6 +101,7 @@ static void store(const struct option_row *row, const char *word, const char *va
 	switch (row->kind) {
 	case OPTION_FLAG: *(bool *)row->value = true; break;
 	case OPTION_TEXT: *(const char **)row->value = value; break;
+	case OPTION_MAYBE_TEXT: *(const char **)row->value = value ? value : ""; break;
 	case OPTION_MAYBE_NUMBER:
 		if (!value) {
 			*(long *)row->value = -1;

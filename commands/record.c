@@ -38,6 +38,9 @@ static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMEN
 			   "      --verify      record a hash of all values read there, and compare it at replay\n"
 			   "      --paranoid    record hashes of changed pages now and then, while a process has one\n"
 			   "                    thread: replay names a page that is not as it was\n"
+			   "      --mask-env[=NAME,...]\n"
+			   "                    do not keep the values of environment variables that look like\n"
+			   "                    secrets (TOKEN, PASSWORD, ...), nor of these\n"
 			   "      --on-full=WAY what to do when the trace's disk is full: `stop` ends the program,\n"
 			   "                    `detach` lets it go on unrecorded\n"
 			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
@@ -49,7 +52,7 @@ struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
 	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet, detach;
 	long chaos; /* 0: no, -1: any seed, else the seed */
-	const char *output, *order, *turns, *on_full;
+	const char *output, *order, *turns, *on_full, *mask;
 	struct tree tree;
 	struct packer *packer;
 	struct meta meta;
@@ -148,6 +151,8 @@ static void prepare(struct record *r, char **argv)
 	c->verify = r->verify;
 	c->paranoid = r->paranoid;
 	c->may_detach = r->detach;
+	c->masks = r->mask != NULL;
+	snprintf(c->mask, sizeof c->mask, "%s", r->mask ? r->mask : "");
 	snprintf(c->order, sizeof c->order, "%s", r->order);
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_turns(r);
@@ -319,27 +324,32 @@ static void choose_on_full(struct record *r)
 	r->detach = r->on_full && !strcmp(r->on_full, "detach");
 }
 
+static void choose_mask(struct record *r)
+{
+	if (r->mask && strlen(r->mask) >= MASK_ROOM)
+		usage("--mask-env: these are too many names");
+	if (r->mask && (r->checksum || r->paranoid))
+		usage("--mask-env goes neither with --checksum nor with --paranoid: the program's memory holds the "
+		      "values, "
+		      "and that of a replay does not");
+}
+
 static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },
-		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
-		{ "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },
-		{ "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
-		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
-		{ "turns", 0, OPTION_TEXT, &r.turns },
-		{ "on-full", 0, OPTION_TEXT, &r.on_full },
-		OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 { "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		{ "turns", 0, OPTION_TEXT, &r.turns },		 { "on-full", 0, OPTION_TEXT, &r.on_full },
+		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },	 OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);
 	choose_on_full(&r);
+	choose_mask(&r);
 	if (!choose_order(&r))
 		return 0;
 	if (!argc)

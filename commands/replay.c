@@ -258,6 +258,7 @@ static void start(struct replay *r)
 	c->checksum = r->meta.checksum;
 	c->verify = r->meta.verify;
 	c->paranoid = r->meta.paranoid;
+	c->masks = json_object_get(r->meta.json, "masked") != NULL;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->hooked = meta_is_hooked(&r->meta);
 	c->quiet = r->quiet || r->json || r->sarif;

@@ -192,6 +192,20 @@ static double seconds(const struct meta *meta)
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
+static void print_masked(const struct meta *meta)
+{
+	json_t *names = json_object_get(meta->json, "masked"), *name;
+	size_t i;
+
+	printf("masked    ");
+	json_array_foreach (names, i, name) {
+		char *text = text_from_json(name);
+		printf(" %s", text ? text : "?");
+		free(text);
+	}
+	printf("%s: a replay that uses their values leaves the recording\n", json_array_size(names) ? "" : " nothing");
+}
+
 static void print_head(const struct stat_info *s)
 {
 	char command[200], futexes[PATH_ROOM];
@@ -213,6 +227,8 @@ static void print_head(const struct stat_info *s)
 		printf("futexes    %s: their order is not recorded\n", futexes);
 	if (json_object_get(s->meta.json, "shares_memory"))
 		printf("shared     processes share memory that they write to: the order of its use is not recorded\n");
+	if (json_object_get(s->meta.json, "masked"))
+		print_masked(&s->meta);
 	if (json_object_get(s->meta.json, "detached"))
 		printf("detached   the trace's disk was full: the program went on unrecorded\n");
 	if (s->meta.inexact)
@@ -295,6 +311,9 @@ static void print_json(struct stat_info *s)
 			      (json_int_t)s->meta.inexact, "processes", processes, "kinds", kinds, "calls", calls);
 	if (json_object_get(s->meta.json, "shares_memory"))
 		json_object_set_new(o, "shares_memory", json_true());
+	json_t *masked = json_object_get(s->meta.json, "masked");
+	if (masked)
+		json_object_set(o, "masked", masked);
 	if (json_object_get(s->meta.json, "detached"))
 		json_object_set_new(o, "detached", json_true());
 	if (json_object_get(s->meta.json, "futexes"))

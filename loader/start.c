@@ -207,6 +207,20 @@ static void log_string(struct call *c, unsigned which, const char *s)
 	call_block(c, BLOCK_STRING, which, 0, (uint32_t)n, s);
 }
 
+/* What is masked never comes near the trace. */
+static void log_variable(struct call *c, const char *s)
+{
+	if (!control->masks || !mask_wanted(control->mask, s)) {
+		log_string(c, START_ENV, s);
+		return;
+	}
+	size_t n = strlen(s);
+	entry_room(c, n);
+	char *to = (char *)c->at + sizeof(struct block);
+	mask_copy(to, s);
+	call_block(c, BLOCK_STRING, START_ENV, 0, (uint32_t)n, to);
+}
+
 static void log_start(struct launch *l)
 {
 	char cwd[PATH_ROOM] = "";
@@ -224,7 +238,7 @@ static void log_start(struct launch *l)
 	for (uint64_t i = 0; i < l->strings.argc; i++)
 		log_string(&c, START_ARG, l->strings.argv[i]);
 	for (uint64_t i = 0; i < l->strings.envc; i++)
-		log_string(&c, START_ENV, l->strings.envp[i]);
+		log_variable(&c, l->strings.envp[i]);
 	entry_finish(&c);
 }
 

@@ -140,6 +140,11 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 			 "heddle: processes of this recording share memory that they write to (mmap with MAP_SHARED): "
 			 "what one of them\n"
 			 "heddle: writes there, the others read without an event, which is the likely cause\n");
+	if (control->masks)
+		text_add(&message,
+			 "heddle: values of the environment are masked in this trace (--mask-env; `heddle stat` names "
+			 "them): a program\n"
+			 "heddle: that uses one of them now finds '*' there, which is the likely cause\n");
 	text_add(&message,
 		 "heddle: was the program changed, or does it read something that is not recorded?\n"
 		 "heddle: see the events before with: heddle dump --image=%u %s\n",

@@ -112,10 +112,15 @@ static bool stuck_in_accesses(void)
 	return some;
 }
 
+/* Did the first process end by itself in the recording? Then it was not cut off. */
+static bool ended_well(void)
+{
+	return control->root_status != ~0u && !(control->root_status & 0x7f);
+}
+
 /* Nobody can go on: the recording was cut off in the middle of an op that others had seen; else we are wrong. */
 _Noreturn void replay_stuck(struct thread *t)
 {
-	bool ended_well = control->root_status != ~0u && !(control->root_status & 0x7f);
 	bool wrong = stuck_in_accesses();
 	if (!wrong && thread_ends_process())
 		thread_park(t);
@@ -123,15 +128,17 @@ _Noreturn void replay_stuck(struct thread *t)
 	text_add(&now, "all threads wait for one another\n");
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		add_thread(&now, thread_of(slot));
-	if (ended_well || wrong)
+	if (ended_well() || wrong)
 		diverged(t, log_peek(t), TEXT_OF(now));
 	replay_all_ended(t);
 }
 
 _Noreturn void replay_all_ended(struct thread *t)
 {
-	(void)t;
 	deadlock_leave();
+	/* each has done all that is recorded of it, and more synchronisation than that: who ends by itself does not */
+	if (image_number == control->root_image && ended_well())
+		diverged(t, log_peek(t), "all threads have come to their ends, but the process has not");
 	if (image_number != control->root_image)
 		for (;;)
 			SYS1(__NR_exit_group, 0);

@@ -20,8 +20,9 @@
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
 #include <stdint.h>
+#include "trace/mask.h"
 
-#define TRACE_VERSION 10 /* raised with every change of anything in this file */
+#define TRACE_VERSION 11 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -329,6 +330,9 @@ struct control {
 	uint32_t may_detach;
 	uint32_t detach_wanted; /* an error of a recorded process that could not write: heddle is to detach */
 	uint32_t detached;	/* futex: 1: it has; nothing that rings get from now on is kept */
+	/* values of the environment are masked in the trace (--mask-env); record: the further names, NAME,NAME */
+	uint32_t masks;
+	char mask[MASK_ROOM];
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

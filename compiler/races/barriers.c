@@ -125,7 +125,7 @@ static bool enough_parties(const struct call *init, unsigned team, bool with_mai
 	LLVMBasicBlockRef at = LLVMGetInstructionParent(create->inst);
 	if (plugin_loop(at, 1, &outer))
 		return false;
-	terms_begin();
+	terms_begin(ABOUT_BOTH);
 	Z3_context z = terms_context();
 	Z3_sort integer = Z3_mk_int_sort(z);
 	terms_conditions(at, &common);

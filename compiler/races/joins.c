@@ -172,7 +172,7 @@ static uint32_t block_number(LLVMBasicBlockRef b)
 /* If a thread was created, can this way be taken? */
 static bool way_is_closed(const struct call *create, LLVMBasicBlockRef from, unsigned way)
 {
-	terms_begin();
+	terms_begin(ABOUT_BOTH);
 	terms_conditions(LLVMGetInstructionParent(create->inst), &common);
 	Z3_ast taken = terms_condition(LLVMGetCondition(LLVMGetBasicBlockTerminator(from)), &common);
 	bool closed = false;
@@ -193,7 +193,7 @@ static void look_at_loop(unsigned class, const struct call *create, const struct
 	    l.header == m.header || !l.before || !m.latch || !m.exiting || !m.exit || !plugin_dominates(at, m.latch) ||
 	    plugin_in_loop(l.header, m.header) || plugin_in_loop(m.header, l.header))
 		return;
-	terms_begin();
+	terms_begin(ABOUT_BOTH);
 	Z3_ast a = terms_of(LLVMGetOperand(create->inst, 0), &common), b = terms_of(LLVMGetOperand(load, 0), &common);
 	bool same = same_rounds(&l, &m);
 	terms_assert(Z3_mk_eq(terms_context(), terms_round(l.header, &common), terms_round(m.header, &common)));

@@ -6,25 +6,23 @@
 #include <string.h>
 #include "compiler/races/numbers.h"
 
-enum { MOST_KNOWN = 256, DEEPEST = 10 };
+enum { DEEPEST = 10 };
 
 static struct product products[MOST_PRODUCTS];
 static unsigned product_count;
-static struct known {
-	Z3_ast t;
-	struct interval in;
-} known[MOST_KNOWN];
+static struct known_interval known[MOST_KNOWN];
 static unsigned known_count;
 static struct choices {
 	Z3_ast t;
 	int64_t values[MOST_CHOICES];
 	unsigned count;
 } choices[8];
-static unsigned choice_count;
+static unsigned choice_count, unknown_count, asks;
 
-void numbers_begin(void)
+void numbers_begin(unsigned who)
 {
-	product_count = known_count = choice_count = 0;
+	product_count = known_count = choice_count = unknown_count = 0;
+	asks = who;
 }
 
 /* ---- small words -------------------------------------------------------------------------------------------------------- */
@@ -41,7 +39,11 @@ Z3_ast numbers_power(unsigned bits)
 
 Z3_ast numbers_unknown(void)
 {
-	return Z3_mk_fresh_const(terms_context(), "v", Z3_mk_int_sort(terms_context()));
+	Z3_context z = terms_context();
+	char name[32];
+
+	snprintf(name, sizeof name, "v%u!%u", asks, unknown_count++);
+	return Z3_mk_const(z, Z3_mk_string_symbol(z, name), Z3_mk_int_sort(z));
 }
 
 Z3_ast numbers_made(const char *how, unsigned bits, Z3_ast a, Z3_ast b)
@@ -198,7 +200,19 @@ void numbers_is_within(Z3_ast unknown, struct interval i)
 	i.from = i.from > was.from ? i.from : was.from;
 	i.to = i.to < was.to ? i.to : was.to;
 	if (known_count < MOST_KNOWN)
-		known[known_count++] = (struct known){ unknown, i };
+		known[known_count++] = (struct known_interval){ unknown, i };
+}
+
+const struct known_interval *numbers_known(unsigned *count)
+{
+	*count = known_count;
+	return known;
+}
+
+void numbers_know(const struct known_interval *more, unsigned count)
+{
+	for (unsigned i = 0; i < count && known_count < MOST_KNOWN; i++)
+		known[known_count++] = more[i];
 }
 
 void numbers_is_one_of(Z3_ast unknown, const int64_t *values, unsigned count)

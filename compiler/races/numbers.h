@@ -43,10 +43,11 @@ struct product {
 };
 enum { MOST_PRODUCTS = 24 };
 
-void numbers_begin(void);
+void numbers_begin(unsigned who);
 unsigned numbers_products(struct product *products); /* all there are */
 void numbers_relate(const struct product *a, unsigned count_a, const struct product *b, unsigned count_b);
 Z3_ast numbers_power(unsigned bits); /* of two */
+/* A new one. They are counted, so that they have the same names when the same is asked again; each side has its own. */
 Z3_ast numbers_unknown(void);
 /* What a calculation gives that is not understood, by what it is made of: the same of the same is the same. */
 Z3_ast numbers_made(const char *how, unsigned bits, Z3_ast a, Z3_ast b);
@@ -63,6 +64,31 @@ void numbers_is_within(Z3_ast unknown, struct interval i); /* also told to the s
 /* It is one of these. */
 enum { MOST_CHOICES = 64 };
 void numbers_is_one_of(Z3_ast unknown, const int64_t *values, unsigned count);
+
+/* What is known of all terms so far, for another question. */
+struct known_interval {
+	Z3_ast t;
+	struct interval in;
+};
+enum { MOST_KNOWN = 256 };
+const struct known_interval *numbers_known(unsigned *count);
+void numbers_know(const struct known_interval *known, unsigned count);
+
+/* distances.c: a sum of a constant and of multiples of terms, such as the way from one address to another. */
+enum { MOST_SUMMANDS = 16 };
+struct distance {
+	struct summand {
+		int64_t factor;
+		Z3_ast t;
+	} summands[MOST_SUMMANDS];
+	unsigned count;
+	int64_t constant;
+};
+bool distances_find(Z3_ast a, Z3_ast b, struct distance *d);
+Z3_ast distances_term(const struct distance *d);
+bool distances_is_never_within(const struct distance *d, struct interval touch); /* whatever the terms are? */
+/* Without those summands that are less than one step of the largest: they make the interval wider. Has it become simpler? */
+bool distances_widen(struct distance *d, struct interval *touch);
 
 bool numbers_fits(Z3_ast t, unsigned bits);   /* surely? */
 Z3_ast numbers_wrap(Z3_ast t, unsigned bits); /* what is left of it in n bits */

@@ -18,27 +18,38 @@ enum { MOST_WAYS = 8, DEEPEST = 8 };
 
 /* Ways from the beginning of a thread to a function: chains of calls. */
 struct ways {
-	struct frame frames[MOST_WAYS * (DEEPEST + 2)];
-	unsigned frame_count;
 	const struct frame *ends[MOST_WAYS];
 	unsigned count;
 	bool too_many;
 };
 
-static unsigned frames_made;
+/* Frames, each made once: what is known of it is known to all that have come through it. */
+static struct made {
+	struct frame f;
+	struct made *next; /* with the same caller */
+} * *made;
+static uint32_t made_count;
+static struct map made_by; /* the number + 1 of the last one, by the caller's; without one, by side */
 static struct ways **all_ways;
 static uint32_t way_count;
 static struct map ways_known; /* of a function, a class and a side: number + 1 */
 
-static struct frame *new_frame(struct ways *w, struct frame f)
+static const struct frame *new_frame(struct frame f)
 {
-	if (w->frame_count == sizeof w->frames / sizeof *w->frames) {
-		w->too_many = true;
-		return &w->frames[0];
-	}
-	f.id = ++frames_made;
-	w->frames[w->frame_count] = f;
-	return &w->frames[w->frame_count++];
+	uint32_t *last = map_enter(&made_by, f.up ? f.up->id + 2 : f.side + 1);
+
+	for (struct made *m = *last ? made[*last - 1] : NULL; m; m = m->next)
+		if (m->f.call == f.call && m->f.creates == f.creates)
+			return &m->f;
+	made = realloc(made, (made_count + 1) * sizeof *made);
+	struct made *m = made ? calloc(1, sizeof *m) : NULL;
+	if (!m)
+		compiler_die("out of memory");
+	f.id = made_count + 1;
+	*m = (struct made){ f, *last ? made[*last - 1] : NULL };
+	made[made_count++] = m;
+	*last = made_count;
+	return &m->f;
 }
 
 /* chain[0] is the call of the function itself, chain[depth - 1] the one nearest to the thread's beginning. */
@@ -55,10 +66,10 @@ static void add_way(struct ways *w, unsigned class, unsigned side, const struct 
 		return;
 	}
 	if (create)
-		up = new_frame(w, (struct frame){ .side = side, .creates = create });
-	const struct frame *f = new_frame(w, (struct frame){ .up = up, .call = create, .side = side });
+		up = new_frame((struct frame){ .side = side, .creates = create });
+	const struct frame *f = new_frame((struct frame){ .up = up, .call = create, .side = side });
 	while (depth--)
-		f = new_frame(w, (struct frame){ .up = f, .call = chain[depth], .side = side });
+		f = new_frame((struct frame){ .up = f, .call = chain[depth], .side = side });
 	w->ends[w->count++] = f;
 }
 
@@ -107,7 +118,7 @@ static void suppose(const struct side *a, const struct side *b)
 {
 	const struct frame *c = creation(a->f), *d = creation(b->f);
 
-	terms_begin();
+	terms_begin(ABOUT_BOTH);
 	views_suppose(a->view, b->view);
 	if (c && d && c->creates == d->creates)
 		terms_differ(c, d);
@@ -131,6 +142,38 @@ static bool never_both(const struct side *a, const struct side *b)
 	return *known == 2;
 }
 
+static bool may_be_within(const struct distance *d, struct interval touch, bool (*may_hold)(Z3_ast))
+{
+	Z3_context z = terms_context();
+	Z3_ast t = distances_term(d);
+
+	return !distances_is_never_within(d, touch) &&
+	       may_hold(both(Z3_mk_ge(z, t, number(touch.from)), Z3_mk_le(z, t, number(touch.to))));
+}
+
+/* The simpler question first: it is the same for many accesses, and most often enough. */
+static bool may_touch(const struct side *a, const struct side *b)
+{
+	const struct part *p = a->part, *q = b->part;
+	const struct view *v = a->view, *w = b->view;
+	Z3_context z = terms_context();
+	struct distance d;
+
+	if (v->length || w->length || !distances_find(v->at, w->at, &d)) {
+		Z3_ast at = add(v->at, number(p->from)), bt = add(w->at, number(q->from));
+		Z3_ast size_a = v->length ? v->length : number(p->to - p->from),
+		       size_b = w->length ? w->length : number(q->to - q->from);
+		return terms_may_hold(both(Z3_mk_lt(z, at, add(bt, size_b)), Z3_mk_lt(z, bt, add(at, size_a))));
+	}
+	/* a + [p->from, p->to) and b + [q->from, q->to) have a byte in common */
+	struct interval touch = { q->from - p->to + 1, q->to - p->from - 1 };
+	struct distance simple = d;
+	struct interval wide = touch;
+	bool simpler = distances_widen(&simple, &wide);
+	return (!simpler || may_be_within(&simple, wide, terms_may_hold_simply)) &&
+	       may_be_within(&d, touch, terms_may_hold);
+}
+
 static bool apart(const struct part *a, const struct frame *f, unsigned x, const struct part *b, const struct frame *g,
 		  unsigned y)
 {
@@ -143,10 +186,9 @@ static bool apart(const struct part *a, const struct frame *f, unsigned x, const
 	if (v->anywhere || w->anywhere)
 		return never_both(&one, &two);
 	suppose(&one, &two);
-	bool touch = terms_may_meet(add(v->at, number(a->from)), v->length ? v->length : number(a->to - a->from),
-				    add(w->at, number(b->from)), w->length ? w->length : number(b->to - b->from));
+	bool touch = may_touch(&one, &two);
 	terms_end();
-	return !touch;
+	return !touch || never_both(&one, &two);
 }
 
 /* The ways to a function are the same for all its accesses. */
@@ -283,6 +325,11 @@ static void end(void)
 	map_free(&answers);
 	map_free(&never);
 	map_free(&ways_known);
+	map_free(&made_by);
+	while (made_count)
+		free(made[--made_count]);
+	free(made);
+	made = NULL;
 	while (way_count)
 		free(all_ways[--way_count]);
 	free(all_ways);

@@ -9,6 +9,7 @@
 enum {
 	STEPS_OF_FACT = 10000,	  /* is this surely so? */
 	STEPS_OF_PAIR = 300000,	  /* can the two meet? */
+	STEPS_OF_SIMPLE = 20000,  /* the same, made simpler */
 	STEPS_OF_SECOND = 500000, /* all second opinions */
 	STEPS_OF_ALL = 12000000,  /* for a program */
 };
@@ -17,11 +18,19 @@ enum {
 enum { OLDER = 2, NEWER = 6 };
 
 static Z3_context z;
-static Z3_solver solver;
+static Z3_tactic
+	tactic; /* for a question that is asked once: unknowns that are a sum of others go, and most of what is left is easy */
+static Z3_solver solver; /* for questions among the facts, as they come; NULL: none was asked yet */
+static size_t told;	 /* facts that it knows */
 static uint64_t steps, second;
-static Z3_ast *facts; /* that were asserted since the question began, but for what is only supposed */
+static Z3_ast *facts; /* that were asserted since the question began */
 static size_t fact_count, fact_room;
-static unsigned supposed;
+/*
+ * Most questions are asked again, since unknowns have the same names in all that are asked of the same places. A list of facts has a number:
+ * each is entered as the list without its last one, and that. Answers are 1 + Z3's + 1; a question that takes too long is too long the next time.
+ */
+static struct map lists, answers;
+static uint32_t list;
 
 static void ignore(Z3_context c, Z3_error_code e)
 {
@@ -30,13 +39,18 @@ static void ignore(Z3_context c, Z3_error_code e)
 
 void solver_close(void)
 {
-	if (z)
+	if (z) {
+		Z3_tactic_dec_ref(z, tactic);
 		Z3_del_context(z);
+	}
 	z = NULL;
 	free(facts);
 	facts = NULL;
 	fact_room = fact_count = 0;
 	steps = second = 0;
+	map_free(&lists);
+	map_free(&answers);
+	relevant_end();
 }
 
 Z3_context terms_context(void)
@@ -54,31 +68,53 @@ static void set(Z3_solver s, const char *name, unsigned value)
 	Z3_params_dec_ref(z, params);
 }
 
-static Z3_solver new_solver(unsigned arithmetic)
+static Z3_tactic find_tactic(const char *name)
 {
-	Z3_solver s = Z3_mk_simple_solver(z);
+	Z3_tactic t = Z3_mk_tactic(z, name);
 
+	Z3_tactic_inc_ref(z, t);
+	return t;
+}
+
+static void open_solver(void)
+{
+	Z3_config config = Z3_mk_config();
+
+	z = Z3_mk_context(config);
+	Z3_del_config(config);
+	Z3_set_error_handler(z, ignore);
+	Z3_tactic first = find_tactic("solve-eqs"), then = find_tactic("smt");
+	tactic = Z3_tactic_and_then(z, first, then);
+	Z3_tactic_inc_ref(z, tactic);
+	Z3_tactic_dec_ref(z, first);
+	Z3_tactic_dec_ref(z, then);
+}
+
+static Z3_solver new_solver(Z3_solver s, unsigned arithmetic)
+{
 	Z3_solver_inc_ref(z, s);
 	set(s, "arith.solver", arithmetic);
 	return s;
 }
 
-void solver_begin(void)
+static void tell(Z3_solver s, const Z3_ast *what, size_t count)
 {
-	if (!z) {
-		Z3_config config = Z3_mk_config();
-		z = Z3_mk_context(config);
-		Z3_del_config(config);
-		Z3_set_error_handler(z, ignore);
-	}
-	solver = new_solver(OLDER);
-	fact_count = 0;
-	numbers_begin();
+	for (size_t i = 0; i < count; i++)
+		Z3_solver_assert(z, s, what[i]);
 }
 
-static uint64_t steps_so_far(void)
+void solver_begin(unsigned about)
 {
-	Z3_stats stats = Z3_solver_get_statistics(z, solver);
+	if (!z)
+		open_solver();
+	list = 0;
+	fact_count = 0;
+	numbers_begin(about);
+}
+
+static uint64_t steps_so_far(Z3_solver s)
+{
+	Z3_stats stats = Z3_solver_get_statistics(z, s);
 	uint64_t found = 0;
 
 	Z3_stats_inc_ref(z, stats);
@@ -89,14 +125,14 @@ static uint64_t steps_so_far(void)
 	return found;
 }
 
-static Z3_lbool check(unsigned most)
+static Z3_lbool check(Z3_solver s, unsigned most)
 {
 	if (terms_is_over())
 		return Z3_L_UNDEF;
-	set(solver, "rlimit", most);
-	uint64_t before = steps_so_far();
-	Z3_lbool answer = Z3_solver_check(z, solver);
-	uint64_t after = steps_so_far();
+	set(s, "rlimit", most);
+	uint64_t before = steps_so_far(s);
+	Z3_lbool answer = Z3_solver_check(z, s);
+	uint64_t after = steps_so_far(s);
 
 	steps += after > before ? after - before : 0;
 	return answer;
@@ -107,16 +143,31 @@ bool terms_is_over(void)
 	return steps > STEPS_OF_ALL;
 }
 
+static void forget_solver(void)
+{
+	if (solver)
+		Z3_solver_dec_ref(z, solver);
+	solver = NULL;
+	told = 0;
+}
+
 void terms_end(void)
 {
-	Z3_solver_dec_ref(z, solver);
+	forget_solver();
+}
+
+/* The number of a list of facts and one more. */
+static uint32_t longer(uint32_t than, Z3_ast fact)
+{
+	uint32_t *n = map_enter(&lists, ((uintptr_t)than << 32 | Z3_get_ast_id(z, fact)) + 1);
+
+	if (!*n)
+		*n = (uint32_t)lists.count;
+	return *n;
 }
 
 void terms_assert(Z3_ast fact)
 {
-	Z3_solver_assert(z, solver, fact);
-	if (supposed)
-		return;
 	if (fact_count == fact_room) {
 		fact_room = fact_room ? fact_room * 2 : 256;
 		facts = realloc(facts, fact_room * sizeof *facts);
@@ -124,52 +175,72 @@ void terms_assert(Z3_ast fact)
 			compiler_die("out of memory");
 	}
 	facts[fact_count++] = fact;
+	list = longer(list, fact);
 }
 
 size_t solver_facts(Z3_ast **copy)
 {
 	*copy = calloc(fact_count + 1, sizeof **copy);
-	if (!*copy)
+	if (!*copy) /* one more: for a question about them */
 		compiler_die("out of memory");
 	if (fact_count)
 		memcpy(*copy, facts, fact_count * sizeof *facts);
 	return fact_count;
 }
 
-bool terms_may_be(void)
+static Z3_lbool check_once(Z3_solver s, const Z3_ast *of, size_t count, unsigned most)
 {
-	return check(STEPS_OF_FACT) != Z3_L_FALSE;
-}
-
-/* A second opinion. */
-static Z3_lbool check_again(void)
-{
-	uint64_t before = steps;
-
-	if (second >= STEPS_OF_SECOND || supposed)
-		return Z3_L_UNDEF;
-	Z3_solver_dec_ref(z, solver);
-	solver = new_solver(NEWER);
-	for (size_t i = 0; i < fact_count; i++)
-		Z3_solver_assert(z, solver, facts[i]);
-	Z3_lbool answer = check(STEPS_OF_PAIR);
-	second += steps - before;
+	tell(s, of, count);
+	Z3_lbool answer = check(s, most);
+	Z3_solver_dec_ref(z, s);
 	return answer;
 }
 
-bool terms_may_meet(Z3_ast a, Z3_ast size_a, Z3_ast b, Z3_ast size_b)
+/* Can they be true, all of them? */
+static Z3_lbool check_all(const Z3_ast *of, size_t count, unsigned most, bool again)
 {
-	terms_assert(Z3_mk_lt(z, a, add(b, size_b)));
-	terms_assert(Z3_mk_lt(z, b, add(a, size_a)));
-	Z3_lbool answer = check(STEPS_OF_PAIR);
-	if (answer == Z3_L_UNDEF)
-		answer = check_again();
+	uint32_t question = 0;
+
+	for (size_t i = 0; i < count; i++)
+		question = longer(question, of[i]);
+	uint32_t known = map_find(&answers, (void *)(uintptr_t)question);
+	if (known)
+		return (Z3_lbool)known - 2;
+	Z3_lbool answer = check_once(new_solver(Z3_mk_solver_from_tactic(z, tactic), OLDER), of, count, most);
+	if (answer == Z3_L_UNDEF && again && second < STEPS_OF_SECOND) {
+		uint64_t before = steps;
+		answer = check_once(new_solver(Z3_mk_simple_solver(z), NEWER), of, count, most);
+		second += steps - before;
+	}
+	*map_enter(&answers, question) = (uint32_t)(answer + 2);
+	return answer;
+}
+
+bool terms_may_be(void)
+{
+	return check_all(facts, fact_count, STEPS_OF_FACT, false) != Z3_L_FALSE;
+}
+
+static bool may_hold(Z3_ast question, unsigned most, bool again)
+{
+	Z3_ast *some;
+	size_t count = solver_facts(&some);
+
+	count = relevant_facts(some, count, question);
+	some[count] = question; /* there is room for one more */
+	Z3_lbool answer = check_all(some, count + 1, most, again);
+	free(some);
 	return answer != Z3_L_FALSE;
 }
 
-bool terms_may_touch(Z3_ast a, uint64_t size_a, Z3_ast b, uint64_t size_b)
+bool terms_may_hold(Z3_ast question)
 {
-	return terms_may_meet(a, number((int64_t)size_a), b, number((int64_t)size_b));
+	return may_hold(question, STEPS_OF_PAIR, true);
+}
+
+bool terms_may_hold_simply(Z3_ast question)
+{
+	return may_hold(question, STEPS_OF_SIMPLE, false);
 }
 
 bool terms_surely(Z3_ast fact)
@@ -178,11 +249,20 @@ bool terms_surely(Z3_ast fact)
 
 	if (Z3_get_bool_value(z, simple) != Z3_L_UNDEF)
 		return Z3_get_bool_value(z, simple) == Z3_L_TRUE;
+	Z3_ast opposite = Z3_mk_not(z, simple);
+	uint32_t question = longer(list, opposite), known = map_find(&answers, (void *)(uintptr_t)question);
+	if (known)
+		return (Z3_lbool)known - 2 == Z3_L_FALSE;
+	if (!solver)
+		solver = new_solver(Z3_mk_simple_solver(z), OLDER);
+	tell(solver, facts + told, fact_count - told);
+	told = fact_count;
 	Z3_solver_push(z, solver);
-	Z3_solver_assert(z, solver, Z3_mk_not(z, fact));
-	bool sure = check(STEPS_OF_FACT) == Z3_L_FALSE;
+	Z3_solver_assert(z, solver, opposite);
+	Z3_lbool answer = check(solver, STEPS_OF_FACT);
 	Z3_solver_pop(z, solver, 1);
-	return sure;
+	*map_enter(&answers, question) = (uint32_t)(answer + 2);
+	return answer == Z3_L_FALSE;
 }
 
 bool terms_same(Z3_ast a, Z3_ast b)
@@ -195,11 +275,16 @@ bool terms_same(Z3_ast a, Z3_ast b)
 bool terms_may_touch_if(void (*suppose)(const struct frame *a, const struct frame *b), const struct frame *f,
 			const struct frame *g, Z3_ast a, Z3_ast b, uint64_t size)
 {
-	Z3_solver_push(z, solver);
-	supposed++;
+	uint32_t before = list;
+	size_t count = fact_count;
+
 	suppose(f, g);
-	bool touches = terms_may_touch(a, size, b, size);
-	supposed--;
-	Z3_solver_pop(z, solver, 1);
+	Z3_ast bytes = number((int64_t)size);
+	bool touches =
+		may_hold(both(Z3_mk_lt(z, a, add(b, bytes)), Z3_mk_lt(z, b, add(a, bytes))), STEPS_OF_PAIR, false);
+	list = before;
+	fact_count = count;
+	if (told > count)
+		forget_solver();
 	return touches;
 }

@@ -105,26 +105,10 @@ static bool never_wraps(const struct loop_test *t, Z3_ast begin, Z3_ast step, un
 	return terms_surely(Z3_mk_and(z, 5, all));
 }
 
-/* The range that a value has that goes up to a limit: asked of the solver in few steps, it saves many questions later. */
-static void find_range(const struct loop_test *t, Z3_ast v, Z3_ast begin, const struct frame *f)
+/* The largest power of two that is not larger; 0: none, or it is too large to be of use. */
+static int64_t power_below(int64_t n)
 {
-	static const int64_t tries[] = { 1 << 10, 1 << 16, 1 << 24 };
-	Z3_context z = terms_context();
-	Z3_ast limit = terms_of(t->limit, f), zero = number(0);
-	struct interval a = numbers_interval(begin), b = numbers_interval(limit);
-
-	if (a.from >= 0 && a.to < tries[2] && b.to < tries[2]) {
-		numbers_is_within(v, (struct interval){ a.from, a.to > b.to ? a.to : b.to });
-		return;
-	}
-	for (unsigned i = 0; i < sizeof tries / sizeof *tries; i++) {
-		Z3_ast most = number(tries[i]);
-		Z3_ast all[] = { Z3_mk_ge(z, begin, zero), Z3_mk_le(z, begin, most), Z3_mk_le(z, limit, most) };
-		if (!terms_surely(Z3_mk_and(z, 3, all)))
-			continue;
-		numbers_is_within(v, (struct interval){ 0, tries[i] });
-		return;
-	}
+	return n < 1 || n > 1 << 24 ? 0 : (int64_t)1 << (63 - __builtin_clzll((uint64_t)n));
 }
 
 /* What the test at the end of the round before says of the value now. */
@@ -145,6 +129,43 @@ static void bound_by_test(const struct loop_test *t, bool wraps, Z3_ast v, Z3_as
 		Z3_ast begin = t->of_next ? add(init, step) : init;
 		Z3_ast meets = both(Z3_mk_le(z, begin, to), Z3_mk_eq(z, Z3_mk_mod(z, sub(to, begin), step), number(0)));
 		terms_assert(either(first, Z3_mk_implies(z, meets, Z3_mk_lt(z, then, to))));
+	}
+}
+
+/* Is it clear from the ranges of both that the value does not go past the limit, by steps that are tested? */
+static bool stays_below(const struct loop_test *t, bool rises, struct interval begin, struct interval limit,
+			Z3_ast step)
+{
+	int64_t n;
+
+	if (!t->of_next || begin.from < 0 || begin.to >= 1 << 24 || limit.to >= 1 << 24)
+		return false;
+	return rises || (t->how == LLVMIntNE && numbers_is(step, &n) && n == 1 && begin.to < limit.from);
+}
+
+/*
+ * The range of a value that goes up to a limit: known, or asked of the solver, it saves many questions later. The limit is often a power of two, also
+ * where that is seen only by the steps in which it is come to.
+ */
+static void find_range(const struct loop_test *t, bool rises, Z3_ast v, Z3_ast begin, Z3_ast step,
+		       const struct frame *f)
+{
+	Z3_context z = terms_context();
+	Z3_ast limit = terms_of(t->limit, f);
+	struct interval a = numbers_interval(begin), b = numbers_interval(limit);
+	int64_t below = t->how == LLVMIntULT || t->how == LLVMIntSLT || t->how == LLVMIntNE;
+	int64_t tries[] = { power_below(b.to), 1 << 10, 1 << 16, 1 << 24 }, most = INT64_MAX;
+
+	if (stays_below(t, rises, a, b, step)) {
+		most = a.to > b.to - below ? a.to : b.to - below;
+		numbers_is_within(v, (struct interval){ a.from, most });
+	}
+	for (unsigned i = 0; i < sizeof tries / sizeof *tries && tries[i] - below < most; i++) {
+		if (!tries[i] ||
+		    !terms_surely(both(Z3_mk_ge(z, v, number(0)), Z3_mk_le(z, v, number(tries[i] - below)))))
+			continue;
+		numbers_is_within(v, (struct interval){ 0, tries[i] - below });
+		return;
 	}
 }
 
@@ -212,10 +233,10 @@ Z3_ast terms_of_phi(LLVMValueRef phi, const struct frame *f, Z3_ast *early)
 	unsigned bits = terms_bits(phi) ? terms_bits(phi) : 64;
 	bool tested = loops_test(phi, &l, &t), rises = tested && !is_gep && never_wraps(&t, begin, step, bits, f);
 	bool exact = is_gep || LLVMGetNSW(l.next) || rises;
-	if (rises && t.of_next)
-		find_range(&t, v, begin, f);
 	terms_assert(Z3_mk_eq(terms_context(), v, exact ? sum : numbers_wrap(sum, bits)));
 	if (tested)
 		bound_by_test(&t, !exact, v, begin, step, k, bits, f);
+	if (tested && exact && !is_gep)
+		find_range(&t, rises, v, begin, step, f);
 	return v;
 }

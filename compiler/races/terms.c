@@ -26,9 +26,9 @@ static const struct frame common = { .side = 2 };
 static struct map
 	names; /* of what is the same in all questions: by number, so that the solver is always told the same */
 
-void terms_begin(void)
+void terms_begin(unsigned about)
 {
-	solver_begin();
+	solver_begin(about);
 	rounds_begin();
 	z = terms_context();
 	memset(memo, 0, sizeof memo);
@@ -73,9 +73,13 @@ static Z3_ast named(const char *kind, const void *key, LLVMValueRef v)
 	return terms_named(kind, key, terms_bits(v));
 }
 
+/* By its value and frame: whatever is asked of it, it has the same name. Those of one side have a mark in it, see views.c. */
 Z3_ast terms_unknown(LLVMValueRef v, const struct frame *f)
 {
-	return f->id ? numbers_unknown_of(terms_bits(v)) : named("v", v, v);
+	char kind[32];
+
+	snprintf(kind, sizeof kind, f->id ? "v%u!" : "v", f->id);
+	return named(kind, v, v);
 }
 
 static Z3_ast small(LLVMValueRef v, Z3_ast t)
@@ -320,7 +324,7 @@ static bool written_once(LLVMValueRef store, uint64_t size, const struct frame *
 
 	if (!plugin_loop(LLVMGetInstructionParent(store), 0, &l))
 		return program_is_once(store);
-	const struct frame other = { .side = 1 - mine->side, .creates = mine->creates, .id = UINT32_MAX };
+	const struct frame other = { .side = 1 - mine->side, .creates = mine->creates, .id = UINT32_MAX - mine->side };
 	Z3_ast here = term(LLVMGetOperand(store, 1), mine);
 	Z3_ast there = term(LLVMGetOperand(store, 1), &other);
 	return !terms_may_touch_if(terms_differ, mine, &other, here, there, size);
@@ -441,7 +445,7 @@ static Z3_ast term(LLVMValueRef v, const struct frame *f)
 	f = frame_of(v, f);
 	struct memo *m = memo_of(v, f);
 	if (m && m->v)
-		return m->term ? m->term : unknown_of(v, f); /* a value that depends on itself */
+		return m->term ? m->term : numbers_unknown_of(terms_bits(v)); /* it depends on what it was before */
 	if (!m || depth > DEEPEST)
 		return unknown_of(v, f);
 	*m = (struct memo){ v, f, NULL };

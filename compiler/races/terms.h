@@ -18,8 +18,12 @@ struct frame {
 	unsigned id;		    /* that no other frame has; 0: what is the same for both */
 };
 
-/* One question: facts are known between begin and end; terms are valid until terms_close(). */
-void terms_begin(void);
+/*
+ * One question: facts are known between begin and end; terms are valid until terms_close(). It is about what one thread sees (side 0 or 1), or about
+ * both: facts of a question about side 0, of one about side 1 and of one about both can be put together, and are about different unknowns.
+ */
+enum { ABOUT_BOTH = 2 };
+void terms_begin(unsigned about);
 void terms_end(void);
 Z3_context terms_context(void);
 Z3_ast terms_of(LLVMValueRef v, const struct frame *f);
@@ -34,10 +38,10 @@ void terms_conditions(LLVMBasicBlockRef block, const struct frame *f);
 void terms_ends(LLVMBasicBlockRef block, const struct frame *f);
 /* The rounds of the loops around the two creations differ in at least one. */
 void terms_differ(const struct frame *a, const struct frame *b);
-/* Can addresses a and b, with these sizes, touch? true: perhaps. */
-bool terms_may_touch(Z3_ast a, uint64_t size_a, Z3_ast b, uint64_t size_b);
-bool terms_may_meet(Z3_ast a, Z3_ast size_a, Z3_ast b, Z3_ast size_b);
-bool terms_may_be(void); /* can all be true that is asserted? */
+/* Can this be true? Facts that have nothing to do with it are not looked at: whether they can be is another question. */
+bool terms_may_hold(Z3_ast question);
+bool terms_may_hold_simply(Z3_ast question); /* with a limit for questions that are easy, if they can be answered */
+bool terms_may_be(void);		     /* can all be true that is asserted? */
 /* Is this surely so? */
 bool terms_surely(Z3_ast fact);
 bool terms_same(Z3_ast a, Z3_ast b);
@@ -57,8 +61,10 @@ void views_suppose(const struct view *v, const struct view *w); /* all that is k
 void views_end(void);
 
 /* Among questions.c, terms.c and term_loops.c. */
-void solver_begin(void);
+void solver_begin(unsigned about);
 void solver_close(void);
+size_t relevant_facts(Z3_ast *facts, size_t count, Z3_ast question); /* they come to the front; how many */
+void relevant_end(void);
 size_t solver_facts(Z3_ast **facts); /* all that was asserted since; the caller frees them */
 void rounds_begin(void);
 Z3_ast terms_named(const char *kind, const void *key, unsigned bits);

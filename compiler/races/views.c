@@ -15,6 +15,8 @@ struct known_view {
 	size_t fact_count;
 	struct product products[MOST_PRODUCTS];
 	unsigned product_count;
+	struct known_interval *known;
+	unsigned known_count;
 	struct known_view *next; /* of the same base */
 };
 enum { MOST_LOOKED_AT = 20000 };
@@ -98,13 +100,18 @@ static uint32_t place_of(const struct known_view *v)
 
 static void look(struct known_view *v)
 {
-	terms_begin();
+	terms_begin(v->f->side);
 	terms_conditions(v->block, v->f);
 	v->view.at = terms_of(v->base, v->f);
 	v->view.length = v->length ? terms_of(v->length, v->f) : NULL;
 	terms_ends(v->block, v->f);
 	v->fact_count = solver_facts(&v->facts);
 	v->product_count = numbers_products(v->products);
+	const struct known_interval *known = numbers_known(&v->known_count);
+	v->known = calloc(v->known_count + 1, sizeof *v->known);
+	if (!v->known)
+		compiler_die("out of memory");
+	memcpy(v->known, known, v->known_count * sizeof *known);
 	v->view.anywhere = is_anywhere(v);
 	terms_end();
 }
@@ -133,9 +140,11 @@ void views_suppose(const struct view *v, const struct view *w)
 {
 	const struct known_view *two[] = { (const struct known_view *)v, (const struct known_view *)w };
 
-	for (unsigned k = 0; k < 2; k++)
+	for (unsigned k = 0; k < 2; k++) {
 		for (size_t i = 0; i < two[k]->fact_count; i++)
 			terms_assert(two[k]->facts[i]);
+		numbers_know(two[k]->known, two[k]->known_count);
+	}
 	numbers_relate(two[0]->products, two[0]->product_count, two[1]->products, two[1]->product_count);
 }
 
@@ -144,6 +153,7 @@ void views_end(void)
 	while (view_count) {
 		struct known_view *v = views[--view_count];
 		free(v->facts);
+		free(v->known);
 		free(v);
 	}
 	free(views);

@@ -20,7 +20,10 @@ FAULTS = {
     'last_choice': (C + 'ranges.c', 'return true;\n\t}\n\treturn false;', 'return --*count > 0;\n\t}\n\treturn false;', 'butterfly_overlap.c', False),
     'one_bit_less': (C + 'ranges.c', 'UINT64_MAX >> __builtin_clzll(n)', 'UINT64_MAX >> __builtin_clzll(n) >> 1', 'bits_reversed_nine.c', False),
     'one_remainder': (C + 'numbers.c', 'apply("remainder", Z3_simplify(z, a)', 'apply("remainder", number(0)', 'owners_differ.c', False),
-    'off_by_one': (C + 'questions.c', 'Z3_mk_lt(z, a, add(b, size_b))', 'Z3_mk_lt(z, add(a, size_a), b)', 'blocked_off_by_one.c', False),
+    'off_by_one': (C + 'prune_partitions.c', 'q->to - p->from - 1 }', '-1 }', 'blocked_off_by_one.c', False),
+    'one_column': (C + 'distances.c', '*i = (struct interval){ (int64_t)ends[0], (int64_t)ends[1] };', '*i = (struct interval){ 0, 0 };', 'rows_one_column_more.c', False),
+    'one_byte': (C + 'distances.c', 'return first > to;', 'return first == from || first >= to;', 'members_overlap.c', False),
+    'another_question': (C + 'questions.c', '| Z3_get_ast_id(z, fact)', '| 0 * Z3_get_ast_id(z, fact)', 'rows_one_column_more.c', False),
 }
 
 

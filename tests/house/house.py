@@ -100,6 +100,23 @@ def case_no_path_of_one_machine(t):
     t.check(found.status == 1, found.out.decode())
 
 
+def case_only_text(t):
+    """What a tool left behind is not committed: every file is text."""
+    listed = t.run(['git', 'ls-files', '-z'], cwd=ROOT)
+    if listed.status:
+        t.skip('not a git repository')
+    wrong = []
+    for name in filter(None, listed.out.decode().split('\0')):
+        path = os.path.join(ROOT, name)
+        if os.path.isfile(path) and not os.path.islink(path):
+            with open(path, 'rb') as file:
+                wrong += [name] if b'\0' in file.read() else []
+    t.check(not wrong, f'not text: {", ".join(wrong)}')
+
+
+case_only_text.quick = True
+
+
 def example(text, name):
     """The bytes of a worked example: the two-digit words at the start of each line after its mark, up to a wide space."""
     lines = text.split(f'<!-- {name} -->\n')[1].split('\n\n')[0].splitlines()

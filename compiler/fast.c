@@ -49,9 +49,8 @@ _Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint
 _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
 		     uint64_t kind);
 _Bool __heddle_due(struct hook_self *self);
-void __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
-			   uint64_t kind);
-uint64_t __heddle_length(const char *string, uint64_t limit, uint64_t unit);
+uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
+			       uint64_t kind);
 struct hook_self *__heddle_attach(void) __attribute__((weak));
 
 /* ---- inlined ------------------------------------------------------------------------------------------------------- */
@@ -413,29 +412,16 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
 
 /* ---- strings ------------------------------------------------------------------------------------------------------------ */
 
-static inline INLINE _Bool is_end(const char *at, uint64_t unit)
-{
-	return unit == 1 ? !*(const volatile char *)at : !*(const volatile uint32_t *)at;
-}
-
-/* Bytes of a string with its end, at most limit characters of it. */
-KEPT uint64_t __heddle_length(const char *string, uint64_t limit, uint64_t unit)
-{
-	uint64_t n = 0;
-
-	while (n < limit)
-		if (is_end(string + n++ * unit, unit))
-			break;
-	return n * unit;
-}
-
 /*
  * Enters a string whose length nobody knows yet: a piece, look for the end in it, the next piece, four times as long.
  * The last piece reaches over the end, which is no harm: more is ordered than need be. None reaches into another page
  * than its beginning, which may not be there.
+ *
+ * The runtime looks, and takes what cannot be read for the end: a fault must come from the program's own code, which is the
+ * same at replay, where nobody asks for the length. Kind 0: the string is entered already. Returns bytes, with the end.
  */
-KEPT void __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
-				uint64_t kind)
+KEPT uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
+				    uint64_t kind)
 {
 	uint64_t done = 0, piece = 16;
 
@@ -447,10 +433,12 @@ KEPT void __heddle_enter_string(const struct hook_site *site, const char *string
 		if (count > limit - done)
 			count = limit - done;
 		struct hook_self *self = __heddle_self;
-		self->ops->enter(self, site, (void *)at, count * unit, kind, unit);
-		if (__heddle_length(at, count, unit) < count * unit || is_end(at + (count - 1) * unit, unit))
-			return;
+		uint64_t c = unit | (count == limit - done ? HOOK_LIMITED : 0);
+		uint64_t ends = self->ops->enter(self, site, (void *)at, count * unit, kind, c).value;
+		if (ends)
+			return done * unit + ends;
 		done += count;
 		piece *= piece < 4096 ? 4 : 1;
 	}
+	return done * unit;
 }

@@ -57,13 +57,14 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 3
+#define HOOK_VERSION 4
 
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
 #define HOOK_ROUNDS_MAX (1ull << 18) /* of a loop in one bracket, for which others may have to wait */
 
 enum { HOOK_READ = 1, HOOK_WRITE = 2 };
+#define HOOK_LIMITED 256u
 
 /* What the operand does to the old value. The numbers are stored in code. */
 enum hook_rmw {
@@ -114,7 +115,9 @@ typedef HOOK_CALL struct hook_result hook_function(struct hook_self *self, const
 	X(copy)	      /* memcpy and memmove to addr: a: from, b: length */                                           \
 	X(enter)      /* code that the pass cannot see into is about to access a bytes; b: HOOK_READ | HOOK_WRITE; \
 			 until the next leave (which ends all that were entered) nobody else does; c: 0, or the \
-			 size of a character: it is a piece of a string, which may end before */ \
+			 size of a character: it is a piece of a string, which may end before. value: how many \
+			 bytes, with the end or what cannot be read; 0: it goes on. b may be 0: only tells. c with \
+			 HOOK_LIMITED: no more of the string is accessed than this */ \
 	X(leave)      /* addr unused */                                                                              \
 	X(poll)	      /* polls has come to poll_until, at a loop's back edge: no access, no event */
 

@@ -453,7 +453,9 @@ static LLVMValueRef call_kept(struct module *m, const char *name, LLVMValueRef *
 
 static LLVMValueRef string_bytes(struct module *m, LLVMValueRef string, LLVMValueRef limit, unsigned unit)
 {
-	return call_kept(m, "__heddle_length", (LLVMValueRef[]){ string, limit, number(m, unit) }, 3);
+	LLVMValueRef args[] = { LLVMConstNull(m->ptr), string, limit, number(m, unit), number(m, 0) };
+
+	return call_kept(m, "__heddle_enter_string", args, 5);
 }
 
 static LLVMValueRef at_most(LLVMValueRef value, LLVMValueRef most)

@@ -130,6 +130,7 @@ struct thread {
 	uint64_t known_events[16]; /* STAMP(slot, event): finished before what this thread does now */
 	uint32_t known_events_next;
 	struct held_range *entered; /* between the hooks enter and leave */
+	struct group_again *again;  /* the same after a fault: see group_again.c */
 };
 
 enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_PARKED, THREAD_ENDED };

@@ -1,8 +1,8 @@
 /* Signals that an instruction raised: the program's own, a look at the cycle counter, or ours. */
 #include "runtime/signals.h"
 
-/* place: in a hook, see signals_fault_at_hook(); else 0. */
-static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc, uint64_t place,
+/* place: in a hook, see signals_fault_at_hook(); else 0. grouped: see group_again.c. */
+static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint64_t pc, uint64_t place, bool grouped,
 		      const struct kernel_action *a)
 {
 	struct {
@@ -17,7 +17,8 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 				 .flags = (uint8_t)(4 | (fatal ? SIGNAL_FATAL : 0) | (place ? SIGNAL_AT_HOOK : 0)),
 				 .result = (int64_t)addr };
 	all->args[0] = pc;
-	all->args[1] = all->args[2] = 0;
+	all->args[1] = grouped;
+	all->args[2] = 0;
 	all->args[3] = place;
 	all->b = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
 	all->action = *a;
@@ -27,7 +28,7 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 /* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which nothing
    will see, since the process ends here. */
 static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, uint64_t place, bool hooked,
-			struct kernel_action *a)
+			bool *grouped, struct kernel_action *a)
 {
 	futex_pass(t);
 	const struct entry *e = log_peek(t);
@@ -42,6 +43,7 @@ static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, u
 		diverged(t, e, TEXT_OF(now));
 	}
 	bool fatal = e->flags & SIGNAL_FATAL;
+	*grouped = args[1];
 	*a = logged_action(t, e);
 	log_take(t);
 	return fatal;
@@ -52,13 +54,13 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	struct kernel_action a = signals_action(t, sig, 0);
 	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
 	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
-	bool hooked = order_fault(t);
+	bool grouped = order_in_group(t), comes_by = grouped, hooked = order_fault(t);
 	if (fatal && !replaying)
 		shown_end();
 	if (replaying)
-		fatal = check_fault(t, sig, addr, pc, 0, hooked, &a);
+		fatal = check_fault(t, sig, addr, pc, 0, hooked, &grouped, &a);
 	else
-		log_fault(t, sig, fatal, addr, pc, 0, &a);
+		log_fault(t, sig, fatal, addr, pc, 0, grouped, &a);
 	if (fatal && replaying)
 		thread_wait_for_others(t);
 	if (fatal) {
@@ -68,6 +70,9 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 		log_done(t);
 		return;
 	}
+	struct regs r;
+	context_regs(uc, &r);
+	group_faulted(t, r.pc, r.sp, grouped, comes_by);
 	begin_handler_from(uc, t, sig, info, &a);
 	if (!replaying) {
 		signals_update_held(t);
@@ -86,17 +91,18 @@ void signals_fault_at_hook(struct thread *t, uint64_t place)
 	int sig = info.si_signo;
 	uint64_t addr = (uint64_t)info.si_addr, pc = regs_caller(&t->regs);
 	struct kernel_action a = signals_action(t, sig, 0);
+	bool grouped;
 	if (replaying) {
 		const struct entry *e = log_peek(t);
 		if (!e || e->kind != ENTRY_FAULT || !(e->flags & SIGNAL_AT_HOOK))
 			return;
 		order_fault(t);
-		check_fault(t, sig, addr, pc, place, false, &a);
+		check_fault(t, sig, addr, pc, place, false, &grouped, &a);
 	} else {
 		if (one_thread || a.handler <= 1 || t->mask & SIGNAL_BIT(sig) || addr < NEVER_MAPPED)
 			return;
 		order_fault(t);
-		log_fault(t, sig, false, addr, pc, place, &a);
+		log_fault(t, sig, false, addr, pc, place, false, &a);
 	}
 	begin_handler(t, sig, &info, a);
 }

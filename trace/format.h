@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 11 /* raised with every change of anything in this file */
+#define TRACE_VERSION 12 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -62,8 +62,9 @@ enum entry_kind {
 			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken,
 			      twice the hooked accesses done (plus 1 at an access, SIGNAL_AT_HOOK), polls passed */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
-			      result the faulting address; arguments: the pc, 0, 0, where a hook's access faulted in
-			      its order (SIGNAL_AT_HOOK): twice the hooked accesses done, plus 1; BLOCK_ACTION as above */
+			      result the faulting address; arguments: the pc, 1 if it was between the hooks enter and
+			      leave, 0, where a hook's access faulted in its order (SIGNAL_AT_HOOK): twice
+			      the hooked accesses done, plus 1; BLOCK_ACTION as above */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
 	ENTRY_VFORK_END, /* it called exec or exit, or died; the parent goes on */
 	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */

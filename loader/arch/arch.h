@@ -115,6 +115,8 @@ void context_enter_handler(void *uc, const struct handler_frame *f, int sig, uin
 #define FRAME_ROOM 16384
 void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, uint64_t kernel_mask,
 		   const struct alt_stack *kernel_alt);
+/* With what it will go on. */
+void frame_regs(const void *frame, struct regs *r);
 
 /* The instructions that unwinders and debuggers know as the end of a signal handler: to be put at
    MAP_SIGNAL_RETURN, and never patched. Returns their number of bytes. */

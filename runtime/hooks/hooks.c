@@ -450,10 +450,11 @@ HOOK(copy)
 
 /* ---- code that the compiler cannot see into ------------------------------------------------------------------------ */
 
-/* a: bytes, b: kind */
+/* a: bytes, b: kind, c: characters of a string */
 HOOK(enter)
 {
-	return (struct hook_result){ 0, group_enter(t, ops, (const struct hook_site *)site, addr, a, (uint8_t)b) };
+	bool done = a && b && group_add(t, ops, (const struct hook_site *)site, addr, a, (uint8_t)b, (uint32_t)c);
+	return (struct hook_result){ c ? group_string_ends(addr, a, c & ~HOOK_LIMITED) : 0, done };
 }
 
 HOOK(leave)

@@ -71,6 +71,14 @@ bool group_enter(struct thread *t, const struct order_ops *ops, const struct hoo
 void group_leave(struct thread *t, const struct order_ops *ops);
 /* Between the two. */
 bool order_in_group(const struct thread *t);
+/* group_again.c: a group with strings in it, and one that a fault ended. group_add() enters a range (c: as the hook's). A fault has ended a
+   group (grouped), which the program will leave (comes_by); a handler returns, and it is entered again. */
+bool group_add(struct thread *t, const struct order_ops *ops, const struct hook_site *site, uint64_t addr, uint64_t n,
+	       uint8_t kind, uint32_t c);
+void group_faulted(struct thread *t, uint64_t pc, uint64_t sp, bool grouped, bool comes_by);
+void group_return(struct thread *t, uint64_t pc, uint64_t sp);
+/* The bytes of a piece of a string up to its end, or to what cannot be read; 0: it goes on. */
+uint64_t group_string_ends(uint64_t addr, uint64_t n, uint64_t unit);
 /* Around a call that changes the address space there. False: no order is kept, and there is nothing to leave. */
 struct space_range {
 	uint64_t addr, n;

@@ -140,7 +140,7 @@ static void hold(struct order_thread *o, uint64_t addr, uint64_t size, uint8_t k
 	if (!t->in_hook)
 		return;
 	if (site && site->kind == HOOK_CALLED)
-		size = cut_string(addr, size, HOOK_CALL_ARG5(&t->regs));
+		size = cut_string(addr, size, HOOK_CALL_ARG5(&t->regs) & ~HOOK_LIMITED);
 	races_touch(t, &(struct touch){ .addr = addr, .size = size, .flags = flags_of(kind, site), .site = site });
 }
 

@@ -140,6 +140,11 @@ void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *a
 	return frame;
 }
 
+void frame_regs(const void *frame, struct regs *r)
+{
+	context_regs(&((const struct frame *)frame)->uc, r);
+}
+
 /* mrs Xt, cntvct_el0 / cntpct_el0 / cntvctss_el0 / cntpctss_el0; the frequency traps with them */
 #define READ_FREQUENCY 0xd53be000
 static bool reads_counter(uint32_t insn)

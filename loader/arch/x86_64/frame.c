@@ -345,6 +345,11 @@ void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *a
 	memcpy(&frame->uc.uc_stack, kernel_alt, sizeof *kernel_alt);
 	return frame;
 }
+
+void frame_regs(const void *frame, struct regs *r)
+{
+	context_regs(&((const struct frame *)frame)->uc, r);
+}
 _Static_assert(64 + FP_ROOM + sizeof(struct frame) <= FRAME_ROOM, "both copies have room");
 
 /* ---- the cycle counter, and what else differs from machine to machine ------------------------ */

@@ -8,8 +8,31 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
+/*
+ * libc's prctl passes on five arguments, and a program gives as many as the option has: what is in the other registers, perhaps left there by
+ * a hook, is compared with the recording otherwise. Options that look at all five are not here: the program gives them all.
+ */
+static unsigned used_arguments(uint64_t option)
+{
+	switch (option) {
+	case PR_GET_DUMPABLE:
+	case PR_GET_KEEPCAPS:
+	case PR_GET_TIMERSLACK: return 1;
+	case PR_SET_NAME:
+	case PR_GET_NAME:
+	case PR_SET_PDEATHSIG:
+	case PR_GET_PDEATHSIG:
+	case PR_SET_DUMPABLE:
+	case PR_SET_KEEPCAPS:
+	case PR_SET_TIMERSLACK: return 2;
+	}
+	return 5;
+}
+
 void special_prctl(struct call *c)
 {
+	for (unsigned i = used_arguments(c->args[0]); i < 5; i++)
+		c->args[i] = 0;
 	switch (c->args[0]) {
 	case PR_SET_SECCOMP: /* our own filter is stricter; theirs would catch the gate */
 	case PR_SET_TSC: /* the counter stays recorded */ call_answer(c, 0); return;

@@ -132,6 +132,11 @@ void special_rt_sigreturn(struct call *c)
 	signals_update_held(t);
 	uint64_t kernel_mask = signals_kernel_mask(t->held_count ? ~0ull : t->mask);
 	frame = frame_return(room, t->regs.sp, &mask, &alt, kernel_mask, &kernel_alt);
+	if (unlikely(t->again)) {
+		struct regs r;
+		frame_regs(frame, &r);
+		group_return(t, r.pc, r.sp);
+	}
 	gate_sigreturn(frame);
 }
 

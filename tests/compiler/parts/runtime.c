@@ -221,12 +221,18 @@ OPERATION(copy)
 
 OPERATION(enter)
 {
-	(void)site, (void)addr, (void)c;
-	if (a >> 47 || !b || b > 3)
+	uint64_t ends = 0;
+
+	(void)site;
+	c &= ~(uint64_t)HOOK_LIMITED;
+	if (a >> 47 || (!b && !c) || b > 3)
 		fail("a range that is none");
+	for (uint64_t i = 0; c && i < a && !ends; i += c)
+		if (c == 1 ? !((char *)addr)[i] : !*(uint32_t *)((char *)addr + i))
+			ends = i + c;
 	begin(self);
-	mine.entered++;
-	return (struct hook_result){ 0, 0 };
+	mine.entered += b != 0;
+	return (struct hook_result){ ends, 0 };
 }
 
 OPERATION(leave)

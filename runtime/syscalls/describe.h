@@ -45,6 +45,9 @@ enum io_rule {
 	OUT_EINTR,   /* `unit` bytes, written only when the call fails with EINTR (nanosleep) */
 };
 
+/* What of it the kernel reads; the rest is not compared. See parts.c. */
+enum io_parts { PARTS_ALL, PARTS_ADDRESS, PARTS_EPOLL, PARTS_LOCK, PARTS_SIGEVENT };
+
 #define NO_ARG 7
 #define IO_MAX 5
 
@@ -53,6 +56,7 @@ struct sys_io {
 	uint8_t arg;	  /* which argument points to it */
 	uint8_t size_arg; /* which argument tells the size, or NO_ARG */
 	uint32_t unit;
+	uint8_t parts; /* enum io_parts: of IN_BYTES */
 };
 
 /* Properties, ORed into sys_row.flags. */

@@ -2,6 +2,7 @@
  * What the program passes to a call: logged as text or as a hash, and compared at replay.
  */
 #include "runtime/syscalls/capture.h"
+#include "runtime/syscalls/parts.h"
 
 long user_strlen(const char *s, size_t max)
 {
@@ -37,6 +38,7 @@ static bool hash_input(const struct sys_io *io, const uint64_t args[6], uint64_t
 {
 	uint64_t p = args[io->arg];
 	struct message m;
+	struct part part[2];
 	switch ((enum io_rule)io->rule) {
 	case IN_BYTES: *len = io->size_arg == NO_ARG ? io->unit : io->unit * args[io->size_arg]; break;
 	case IN_IOV: return hash_iov((void *)p, args[io->size_arg], hash, len);
@@ -45,7 +47,9 @@ static bool hash_input(const struct sys_io *io, const uint64_t args[6], uint64_t
 	}
 	if (*len > UINT32_MAX || user_probe((void *)p, *len))
 		return false;
-	*hash = hash_bytes((void *)p, *len, 0);
+	*hash = 0;
+	for (unsigned i = 0, n = parts_of(io->parts, (void *)p, *len, part); i < n; i++)
+		*hash = hash_bytes((uint8_t *)p + part[i].at, part[i].size, *hash);
 	return true;
 }
 

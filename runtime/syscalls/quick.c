@@ -36,6 +36,8 @@ static bool decide(struct quick *q, unsigned nr)
 	if (!row || row->how != SYS_FROM_LOG || row->shape ||
 	    (row->flags & ~(SYS_WAITS | SYS_NO_ORDER | SYS_NEW_FD | SYS_MASK | SYS_WRITES)))
 		return false;
+	if (io->parts || io[1].parts)
+		return false;
 	if (io->rule && io->rule != OUT_FIXED && io->rule != OUT_RESULT && io->rule != IN_BYTES)
 		return false;
 	if (io[1].rule && (io[2].rule || row->flags & SYS_MASK))

@@ -23,8 +23,8 @@ int shape_fcntl(const uint64_t args[6], struct sys_io *io)
 	case F_GETLK:
 	case F_OFD_GETLK: return one(io, INOUT_FIXED, LOCK);
 	case F_SETLK:
-	case F_SETLKW:
-	case F_OFD_SETLK:
+	case F_SETLKW: io[0] = (struct sys_io){ IN_BYTES, 2, NO_ARG, LOCK, PARTS_LOCK }; return 0;
+	case F_OFD_SETLK: /* these want 0 as pid */
 	case F_OFD_SETLKW: return one(io, IN_BYTES, LOCK);
 	case F_GETOWN_EX:
 	case F_GETOWNER_UIDS:

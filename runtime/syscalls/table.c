@@ -91,6 +91,8 @@
 #define STR(arg)	      { IN_STRING, arg, NO_ARG, 1 }
 #define IN(arg, size)	      { IN_BYTES, arg, NO_ARG, size }
 #define IN_MANY(arg, n, size) { IN_BYTES, arg, n, size }
+#define IN_PARTS(arg, size, which) { IN_BYTES, arg, NO_ARG, size, which }
+#define ADDRESS(arg, n)	      { IN_BYTES, arg, n, 1, PARTS_ADDRESS }
 #define OUT(arg, size)	      { OUT_FIXED, arg, NO_ARG, size }
 #define BYTES(arg, room)      { OUT_RESULT, arg, room, 1 } /* the result says how many */
 #define ITEMS(arg, room, size) { OUT_RESULT, arg, room, size }
@@ -258,7 +260,7 @@ const struct sys_row sys_table[] = {
 	LOG_SHAPE_MASK(ppoll,	"pupp",	  WAITS, 3, shape_ppoll),
 	LOG_SHAPE_MASK(pselect6, "dppppp", WAITS, 5, shape_pselect6),
 	LOG(epoll_create1,	"x",	  NEW_FD),
-	LOG(epoll_ctl,		"fdfp",	  0,			IN(3, sizeof(struct epoll_event))),
+	LOG(epoll_ctl,		"fdfp",	  0,			IN_PARTS(3, sizeof(struct epoll_event), PARTS_EPOLL)),
 	LOG_MASK(epoll_pwait,	"fpddp",  WAITS, 4,		ITEMS(1, 2, sizeof(struct epoll_event))),
 	LOG_MASK(epoll_pwait2,	"fpdpp",  WAITS, 4,		ITEMS(1, 2, sizeof(struct epoll_event)),
 								IN(3, TIMESPEC)),
@@ -471,7 +473,7 @@ const struct sys_row sys_table[] = {
 	LOG_SHAPE(clock_nanosleep, "dxpp", WAITS, shape_clock_nanosleep),
 	LOG(getitimer,		"dp",	  0,			OUT(1, ITIMERVAL)),
 	LOG(setitimer,		"dpp",	  0,			IN(1, ITIMERVAL), OUT(2, ITIMERVAL)),
-	LOG(timer_create,	"dpp",	  0,			IN(1, SIGEVENT), OUT(2, INT)),
+	LOG(timer_create,	"dpp",	  0,			IN_PARTS(1, SIGEVENT, PARTS_SIGEVENT), OUT(2, INT)),
 	LOG(timer_settime,	"dxpp",	  0,			IN(2, ITIMERSPEC), OUT(3, ITIMERSPEC)),
 	LOG(timer_gettime,	"dp",	  0,			OUT(1, ITIMERSPEC)),
 	LOG(timer_getoverrun,	"d",	  0),
@@ -494,14 +496,14 @@ const struct sys_row sys_table[] = {
 	/* ---- sockets ---- */
 	LOG(socket,		"ddd",	  NEW_FD),
 	LOG(socketpair,		"dddp",	  0,			OUT(3, 2 * INT)),
-	LOG(bind,		"fpu",	  0,			IN_MANY(1, 2, 1)),
+	LOG(bind,		"fpu",	  0,			ADDRESS(1, 2)),
 	LOG(listen,		"fd",	  0),
 	LOG(accept,		"fpp",	  WAITS | NEW_FD,	UP_TO(1, 2)),
 	LOG(accept4,		"fppx",	  WAITS | NEW_FD,	UP_TO(1, 2)),
-	LOG(connect,		"fpu",	  WAITS,		IN_MANY(1, 2, 1)),
+	LOG(connect,		"fpu",	  WAITS,		ADDRESS(1, 2)),
 	LOG(getsockname,	"fpp",	  0,			UP_TO(1, 2)),
 	LOG(getpeername,	"fpp",	  0,			UP_TO(1, 2)),
-	LOG(sendto,		"fpuxpu", WAITS | WRITES,	IN_MANY(1, 2, 1), IN_MANY(4, 5, 1)),
+	LOG(sendto,		"fpuxpu", WAITS | WRITES,	IN_MANY(1, 2, 1), ADDRESS(4, 5)),
 	/* With MSG_TRUNC the result is larger than the room; the room limits what is copied. */
 	LOG(recvfrom,		"fpuxpp", WAITS,		BYTES(1, 2), UP_TO(4, 5)),
 	LOG(sendmsg,		"fpx",	  WAITS | WRITES,	{ IN_MSG, 1, NO_ARG, 1 }),
@@ -531,7 +533,7 @@ const struct sys_row sys_table[] = {
 	LOG(mq_unlink,		"s",	  0,			STR(0)),
 	LOG(mq_timedsend,	"fpuup",  WAITS,		IN_MANY(1, 2, 1), IN(4, TIMESPEC)),
 	LOG(mq_timedreceive,	"fpupp",  WAITS,		BYTES(1, 2), OUT(3, INT), IN(4, TIMESPEC)),
-	LOG(mq_notify,		"fp",	  0,			IN(1, SIGEVENT)),
+	LOG(mq_notify,		"fp",	  0,			IN_PARTS(1, SIGEVENT, PARTS_SIGEVENT)),
 	LOG(mq_getsetattr,	"fpp",	  0,			IN(1, sizeof(struct mq_attr)), OUT(2, sizeof(struct mq_attr))),
 
 	/* ---- not for a recorded program ---- */

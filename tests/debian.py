@@ -23,6 +23,12 @@ def source_lists(text, deb822):
     return ''.join(re.sub(r'^deb\s', 'deb-src ', line) for line in text.splitlines(True) if re.match(r'deb\s', line))
 
 
+def release():
+    """'bookworm'"""
+    with open('/etc/os-release') as file:
+        return re.search(r'^VERSION_CODENAME=(\S+)', file.read(), re.M).group(1)
+
+
 class Apt:
     """apt-get with its own lists, in `folder`."""
 
@@ -42,8 +48,11 @@ class Apt:
                     new.write(source_lists(old.read(), path.endswith('.sources')))
         self.run('update')
 
-    def run(self, *words, cwd=None):
+    def run(self, *words, cwd=None, otherwise=None):
+        """otherwise: words to be tried if these fail."""
         done = self.t.run(['apt-get', '-q', *self.options, *words], timeout=600, cwd=cwd)
+        if done.status and otherwise:
+            return self.run(*otherwise, cwd=cwd)
         # A mirror without this source says nothing about heddle: told, and left out.
         if done.status:
             errors = [line for line in done.err.decode().splitlines() if line.startswith('E:')] or ['no reason given']
@@ -57,7 +66,8 @@ class Apt:
                 self.make_lists()
             shutil.rmtree(place, ignore_errors=True)
             os.makedirs(place)
-            self.run('source', '--only-source', name, cwd=place)
+            # Some mirrors lack the sources of security updates.
+            self.run('source', '--only-source', name, cwd=place, otherwise=('source', '--only-source', f'{name}/{release()}'))
         return os.path.dirname(glob.glob(f'{place}/*/debian')[0])
 
 

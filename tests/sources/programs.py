@@ -10,6 +10,7 @@ from debian import built
 from servers import Server, load_memcached, load_redis, record, start_memcached, start_redis
 
 MAKE = 'make -j2 AR=heddle-ar RANLIB=heddle-ranlib'
+PARTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'parts')
 WORDS = [bytes(random.Random(n).choices(b'abcdefghijklmnopqrstuvwxyz', k=2 + n % 9)) for n in range(3000)]
 
 
@@ -50,6 +51,17 @@ def case_pbzip2_verified(t):
 
 def case_pigz(t):
     compressor(t, built(t, 'pigz', f'{MAKE} pigz CC=heddle-cc', 'pigz'), '-p4', '-k')
+
+
+def case_zstd(t):
+    compressor(t, built(t, 'libzstd', f'{MAKE} -C programs zstd CC=heddle-cc', 'programs/zstd'), '-T4', '-B1MiB', '-q')
+
+
+def case_sqlite3(t):
+    """Four threads with a connection each to one database in memory, whose cache they share."""
+    program = built(t, 'sqlite3', f'''./configure CC=heddle-cc --disable-tcl && make sqlite3.c
+        heddle-cc -O2 -g -pthread -DSQLITE_THREADSAFE=1 -I. -o threads {PARTS}/sqlite_threads.c sqlite3.c -ldl -lm''', 'threads')
+    t.reproduce([program], varies=True, timeout=240)
 
 
 # ---- servers under load ----------------------------------------------------------------------------------------------

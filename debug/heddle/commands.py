@@ -259,11 +259,15 @@ def back_to_last_stop():
     show()
 
 
+ENTRIES = (0, 1)        # anchors: where the function of the place began, and the one that called it
+
+
 def anchors(place):
     """Ever earlier moments of the thread from which to step forward."""
     for back in (1, 2, 4, 8, 16, 64):
         if place.events // 2 > back:
             yield {'access': place.events // 2 - 1 - back}
+    yield from ENTRIES
     for back in (0, 1, 2, 4, 8):
         if place.event > back:
             yield {'event': place.event - back}
@@ -275,6 +279,8 @@ def steps_to(place, how, from_where, care):
     """The places at which stepping stops on the way to a place; [] if it cannot be done from there."""
     if from_where is None:
         to_main()
+    elif isinstance(from_where, Place):
+        go_to(from_where)
     else:
         start_run(beginnings(lambda copy: copy.is_before_step(place, **from_where))[0])
         if not travel_to(place.slot, **from_where) or thread_at(place.slot).events > place.events:
@@ -327,23 +333,41 @@ def out_of_runtime():
 
 def back_by(how):
     place, calls = Place(), callers()
+    functions = [function_here(level) for level in ENTRIES]
     with Travel():
-        tries = [(anchor, care) for care in ((1, 0) if place.events else (2,)) for anchor in anchors(place)]
-        before = next(filter(None, (step_before(place, calls, how, *words) for words in tries)), None)
+        quiet('skip disable')   # or nothing would be seen of a thread, whose first function is ours
+        try:
+            tries = [(anchor, care) for care in ((1, 0) if place.events else (2,)) for anchor in anchors(place)]
+            before = next(filter(None, (step_before(place, calls, functions, how, *words) for words in tries)), None)
+        finally:
+            quiet('skip enable')
         go_to(before or place)
     if not before:
         raise gdb.GdbError('The line before was not found; `heddle goto` and `heddle reverse-continue` go further back.')
     show()
 
 
-def step_before(place, calls, how, anchor, care):
-    """The last stop of stepping from there to the place; None if there was none. `next`: in this function, or one that called it."""
-    quiet('skip disable')       # or nothing would be seen of a thread, whose first function is ours
-    steps = [here for here, theirs in steps_to(place, how, anchor, care)
-             if how != 'next' or not theirs or calls[-len(theirs):] == theirs]
-    quiet('skip enable')
+def step_before(place, calls, functions, how, anchor, care):
+    """The last stop of stepping from there to the place; None if there was none."""
+    if anchor in ENTRIES:
+        return step_from_entry(place, calls, anchor, functions[anchor], how, care)
+    steps = stops_of(place, calls, how, anchor, care)
     # the first one is where it began to step, in the middle of a line, except at main()
     return steps[-1] if len(steps) > (anchor is not None) else None
+
+
+def stops_of(place, calls, how, anchor, care):
+    """`next`: only those in this function, or one that called it."""
+    return [here for here, theirs in steps_to(place, how, anchor, care) if how != 'next' or not theirs or calls[-len(theirs):] == theirs]
+
+
+def step_from_entry(place, calls, level, function, how, care):
+    """Over all that the function calls, to its last line before the place; then into what that line calls, if that is not too far."""
+    entries = find_entries(place, calls[level:], function) if function and how != 'stepi' else []
+    lines = stops_of(place, calls, 'next', entries[-1], care)[1:] if entries else []
+    if not lines or how == 'next':
+        return lines[-1] if lines else None
+    return (stops_of(place, calls, 'step', lines[-1], care) or lines)[-1]
 
 
 class Entry(gdb.Breakpoint):
@@ -361,16 +385,19 @@ class Entry(gdb.Breakpoint):
         return False
 
 
-def back_to_entry():
-    place, calls = Place(), callers()
+def function_here(level=0):
+    """The address of the function that the thread is in (1: of the one that called it); None if it has no symbol, or is not the program's."""
     frame = program_frame()
-    while frame.type() == gdb.INLINE_FRAME:
+    while frame and (level or frame.type() == gdb.INLINE_FRAME):
+        level -= frame.type() != gdb.INLINE_FRAME
         frame = frame.older()
-    function = frame.function()
-    if not function:
-        raise gdb.GdbError('This function has no symbol, so its beginning is not known.')
+    function = frame.function() if frame and is_line_of_program(frame) else None
+    return int(function.value().address) if function else None
+
+
+def find_entries(place, calls, address):
+    """Where the thread entered that function, at the same depth, on the way to the place; the last is the one that leads there."""
     entry = None
-    address = int(function.value().address)
 
     def prepare():
         nonlocal entry
@@ -382,13 +409,21 @@ def back_to_entry():
     def places():
         return [p for p, theirs in entry.places if theirs == calls] if entry else []
 
+    try:
+        search(place, places, prepare=prepare)
+    finally:
+        found = places()
+        if entry and entry.is_valid():
+            entry.delete()
+    return found
+
+
+def back_to_entry():
+    place, calls, function = Place(), callers(), function_here()
+    if not function:
+        raise gdb.GdbError('This function has no symbol, so its beginning is not known.')
     with Travel():
-        try:
-            search(place, places, prepare=prepare)
-        finally:
-            found = places()
-            if entry and entry.is_valid():
-                entry.delete()
+        found = find_entries(place, calls, function)
         if not found:
             raise gdb.GdbError('The beginning of this function was not found.')
         go_to(found[-1])

@@ -168,6 +168,17 @@ def far_and_back(t, build_by):
     t.check(same == told, f'without checkpoints {told}, with them {same}')
 
 
+def case_steps_back_over_work(t):
+    """The line before, where a million rounds without any event lie behind: the function is entered again, and calls are stepped over."""
+    source = os.path.join(PARTS, 'far.c')
+    recorded = t.record([t.compile(source, ['-O0', '-g', '-pthread'], name='debug/far_steps')])
+    t.check(recorded.status == 0, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), [f'break {line_of(source, "line of the mark")}', 'continue', 'reverse-next', 'reverse-step', 'reverse-finish',
+                                    'reverse-next', 'reverse-next'])
+    expect(t, text, r'hit Breakpoint', rf'^#0 +add .*far.c:{line_of(source, "if (round ==")}', rf'^#0 +add .*far.c:{line_of(source, "line of the total")}',
+           r'^#0 +add .*far.c:\d+', rf'^#0 +run .*far.c:{line_of(source, "add(compute")}', rf'^#0 +run .*far.c:{line_of(source, "clock_gettime(CLOCK")}')
+
+
 def case_checkpoints(t):
     """Going back begins at a checkpoint, and gives what a run from the beginning gives."""
     far_and_back(t, lambda t, source: t.compile(source, ['-O0', '-g', '-pthread'], name='debug/far'))

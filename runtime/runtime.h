@@ -106,6 +106,7 @@ struct thread {
 	uint64_t clear_tid;	     /* what the kernel clears at its end, 0: nothing */
 	uint64_t chaos;		     /* state of its random numbers */
 	uint32_t chaos_points;	     /* accesses that could be disturbed so far */
+	uint64_t chaos_at;	     /* `events` at which it is next to stand still for a while; 0: not known yet */
 	struct exclusive exclusive;  /* see runtime/atomics/ */
 	uint64_t atomic_objects[8];
 	uint32_t atomic_last;
@@ -479,6 +480,8 @@ extern bool memory_torn;	    /* forked while other threads were writing: its mem
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
 void thread_remember_tls(struct thread *t);
 void chaos_perturb(struct thread *t);
+/* The same at a hooked access, for longer, and chooses at which it is done next. */
+void chaos_preempt(struct thread *t);
 
 /* ---- syscalls/tickets.c: the order of system calls among threads -------------------- */
 

@@ -153,6 +153,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->clear_tid = c->args[0] & CLONE_CHILD_CLEARTID ? c->args[CLONE_CTID] : 0;
 	t->end_stamp = 0;
 	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
+	t->chaos_at = 0;
 	memset(t->known, 0, sizeof t->known);
 	memset(t->known_events, 0, sizeof t->known_events);
 	t->hooked = false;

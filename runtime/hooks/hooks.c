@@ -102,6 +102,8 @@ void order_set_until(struct thread *t)
 		until = MIN(until, t->event_limit & ~1ull);
 	if (unlikely(debugged))
 		until = MIN(until, debug_access_limit(t));
+	if (!replaying && unlikely(control->chaos))
+		until = MIN(until, t->chaos_at);
 	put_until(t, until, poll_until);
 	/* The handler may have come after the look above. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -529,6 +531,11 @@ struct hook_result hook_run(struct thread *t)
 		thread_park(t); /* it had not finished this one when the recording ended */
 	if (unlikely(debugged) && accesses)
 		debug_look(t, true);
+	if (!replaying && unlikely(control->chaos) && accesses && t->self->events >= t->chaos_at &&
+	    !order_in_group(t)) {
+		t->self->events &= ~1ull; /* nobody waits for a bracket meanwhile: its claims can be taken away */
+		chaos_preempt(t);
+	}
 	if (unlikely(t->held || replaying) && !order_in_group(t) && number != HOOK_NUMBER_leave) {
 		t->hook_place = t->self->events | (number != HOOK_NUMBER_poll);
 		t->self->events &= ~1ull; /* a handler begins before the access, outside its bracket */

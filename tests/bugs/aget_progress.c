@@ -15,7 +15,7 @@ static void work(unsigned me)
 {
 	uint32_t random = me + 7;
 
-	for (unsigned i = 0; i < CHUNKS; i++) {
+	for (unsigned i = 0; i < rounds(CHUNKS); i++) {
 		unsigned long n = 1 + draw(&random) % 1000;
 		unsigned long before = counted; // @read
 		breathe(i + 40 * me);

@@ -16,7 +16,7 @@ static void work(unsigned me)
 {
 	char line[LINE];
 
-	for (unsigned i = 0; i < LINES; i++) {
+	for (unsigned i = 0; i < rounds(LINES); i++) {
 		unsigned length = (unsigned)snprintf(line, sizeof line, "<%u:%u>\n", me, i);
 		unsigned at = end; // @end
 		breathe(i + me);
@@ -38,5 +38,5 @@ int main(int argc, char **argv)
 		wrong += line[0] != '<' || next[-1] != '>';
 	}
 	fwrite(buffer, 1, end, stdout);
-	return verdict(wrong + (team * LINES - lines), "lines missing or broken");
+	return verdict(wrong + (team * rounds(LINES) - lines), "lines missing or broken");
 }

@@ -1,5 +1,7 @@
 /*
- * What the programs of this folder share: a team of threads (argv[1] of them, 4 without) that begin at one moment.
+ * What the programs of this folder share: a team of threads (argv[1] of them, 4 without) that begin at one moment. If the last
+ * argument is `apart`, each begins when it is created, one after the other, has less to do, and nobody yields: as in most
+ * programs, bugs are rare then.
  * Each program has a data race on purpose and prints what came of it, so that a replay with one read from the wrong
  * write prints something else. Its bug shows in an interleaving of whole accesses: no weak memory is needed.
  */
@@ -23,9 +25,15 @@
 /* The compiler must go to memory again; the accesses themselves stay plain. */
 #define LOOK_AGAIN() __asm__ volatile("" ::: "memory")
 
-static unsigned team = 4;
+static unsigned team = 4, apart;
 static pthread_barrier_t team_gate;
 static void (*team_work)(unsigned me);
+
+/* Of a loop in which the bug may show each time. */
+static UNUSED unsigned rounds(unsigned usual)
+{
+	return apart ? 1 + usual / 20 : usual;
+}
 
 /* In a loop that waits for another thread; with fewer cores than threads it would take for ever. */
 static UNUSED void spin(unsigned *turns)
@@ -37,13 +45,21 @@ static UNUSED void spin(unsigned *turns)
 /* Between check and act, now and then: so that the bug shows without heddle, too, on a busy machine with few cores. */
 static UNUSED void breathe(unsigned i)
 {
-	if (i % 128 == 100)
+	if (i % 128 == 100 && !apart)
 		sched_yield();
+}
+
+/* The same numbers in every run: what varies is the interleaving alone. */
+static UNUSED uint32_t draw(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
 }
 
 static void *team_member(void *me)
 {
-	pthread_barrier_wait(&team_gate);
+	if (!apart)
+		pthread_barrier_wait(&team_gate);
 	team_work((unsigned)(uintptr_t)me);
 	return NULL;
 }
@@ -52,10 +68,21 @@ static UNUSED void team_size(int argc, char **argv)
 {
 	if (argc > 1)
 		team = (unsigned)atoi(argv[1]);
+	apart = argc > 1 && !strcmp(argv[argc - 1], "apart");
 	if (team < 2 || team > TEAM_MAX) {
-		fprintf(stderr, "usage: %s [2..%d threads]\n", argv[0], TEAM_MAX);
+		fprintf(stderr, "usage: %s [2..%d threads] [rounds] [apart]\n", argv[0], TEAM_MAX);
 		exit(121);
 	}
+}
+
+/* What its creator does before it creates the next thread: it computes for a tenth of a millisecond. */
+static UNUSED void team_prepare(unsigned me)
+{
+	uint32_t random = me, input = 0;
+
+	for (unsigned i = 0; i < 1 << 16; i++)
+		input ^= draw(&random);
+	__asm__ volatile("" ::"r"(input));
 }
 
 /* work(0) ... work(team - 1), each in a thread of its own. */
@@ -65,9 +92,12 @@ static UNUSED void team_run(void (*work)(unsigned me))
 
 	team_work = work;
 	pthread_barrier_init(&team_gate, NULL, team);
-	for (unsigned i = 0; i < team; i++)
+	for (unsigned i = 0; i < team; i++) {
+		if (apart)
+			team_prepare(i);
 		if (pthread_create(&threads[i], NULL, team_member, (void *)(uintptr_t)i))
 			abort();
+	}
 	for (unsigned i = 0; i < team; i++)
 		pthread_join(threads[i], NULL);
 	pthread_barrier_destroy(&team_gate);
@@ -106,7 +136,13 @@ static UNUSED void team_repeat(void (*prepare)(void), void (*act)(unsigned me), 
 	repeat_prepare = prepare;
 	repeat_act = act;
 	repeat_judge = judge;
-	team_run(repeat_work);
+	if (!apart)
+		team_run(repeat_work);
+	for (unsigned r = 0; apart && r < repeats; r++, alive++) {
+		prepare();
+		team_run(act);
+		judge();
+	}
 }
 
 static UNUSED void repeat_size(int argc, char **argv, unsigned usual)
@@ -146,13 +182,6 @@ static UNUSED void note(uint64_t *hash, uint64_t value)
 {
 	*hash = (*hash ^ value) * 0x9e3779b97f4a7c15ull;
 	*hash ^= *hash >> 32;
-}
-
-/* The same numbers in every run: what varies is the interleaving alone. */
-static UNUSED uint32_t draw(uint32_t *state)
-{
-	*state = *state * 1664525 + 1013904223;
-	return *state >> 8;
 }
 
 /* The last line of a program, and its exit status. */

@@ -36,7 +36,7 @@ static void act(unsigned me)
 {
 	uint32_t random = me + 1;
 
-	for (unsigned i = 0; i < TRANSFERS; i++) {
+	for (unsigned i = 0; i < rounds(TRANSFERS); i++) {
 		unsigned from = (me + i) % ACCOUNTS;
 		transfer(from, (from + 1 + draw(&random) % (ACCOUNTS - 1)) % ACCOUNTS, draw(&random) % 100, &seen[me]);
 	}

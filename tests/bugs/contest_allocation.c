@@ -38,7 +38,7 @@ static void mark(unsigned i)
 
 static void act(unsigned me)
 {
-	for (unsigned i = 0; i < EACH; i++) {
+	for (unsigned i = 0; i < rounds(EACH); i++) {
 		unsigned block = find_free();
 		note(&got[me], block);
 		mark(block);

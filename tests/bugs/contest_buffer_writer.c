@@ -43,7 +43,7 @@ static void work(unsigned me)
 {
 	uint32_t random = seed + me;
 
-	for (unsigned i = 0; i < LINES; i++) {
+	for (unsigned i = 0; i < rounds(LINES); i++) {
 		if (me == 0)
 			empty();
 		else

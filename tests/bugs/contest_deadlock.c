@@ -16,7 +16,7 @@ static void prepare(void)
 
 static void act(unsigned me)
 {
-	for (unsigned i = 0; i < TURNS; i++) {
+	for (unsigned i = 0; i < rounds(TURNS); i++) {
 		pthread_mutex_t *first = me % 2 ? &a : &b, *second = me % 2 ? &b : &a;
 		pthread_mutex_lock(first);  // @first
 		pthread_mutex_lock(second); // @second

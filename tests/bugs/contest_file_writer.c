@@ -17,7 +17,7 @@ static void work(unsigned me)
 {
 	char record[RECORD + 1];
 
-	for (unsigned i = 0; i < EACH; i++) {
+	for (unsigned i = 0; i < rounds(EACH); i++) {
 		unsigned place = i * team + me;
 		snprintf(record, sizeof record, "%15u\n", place);
 		if (lseek(fd, (off_t)place * RECORD, SEEK_SET) < 0) // @seek
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	if (fd < 0)
 		abort();
 	team_run(work);
-	for (unsigned i = 0; i < EACH * team; i++) {
+	for (unsigned i = 0; i < rounds(EACH) * team; i++) {
 		memset(record, 0, sizeof record);
 		snprintf(should, sizeof should, "%15u\n", i);
 		if (pread(fd, record, RECORD, (off_t)i * RECORD) != RECORD || strcmp(record, should))

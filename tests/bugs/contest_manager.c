@@ -49,7 +49,7 @@ static void give(void)
 
 static void act(unsigned me)
 {
-	for (unsigned i = 0; i < TURNS; i++)
+	for (unsigned i = 0; i < rounds(TURNS); i++)
 		if (take())
 			give();
 		else

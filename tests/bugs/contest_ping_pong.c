@@ -16,7 +16,7 @@ static unsigned long missed[TEAM_MAX];
 
 static void work(unsigned me)
 {
-	for (unsigned i = 0; i < HITS; i++) {
+	for (unsigned i = 0; i < rounds(HITS); i++) {
 		if (me % 2) {
 			struct ball *mine = ball;
 			ball = NULL; // @take
@@ -24,6 +24,7 @@ static void work(unsigned me)
 			ball = mine ? mine : &only;
 		} else if (ball) {
 			breathe(i);
+			LOOK_AGAIN();
 			ball->hits++; // @hit
 		} else {
 			missed[me]++;

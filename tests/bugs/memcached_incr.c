@@ -29,7 +29,7 @@ static void work(unsigned me)
 {
 	char value[24];
 
-	for (unsigned i = 0; i < TURNS; i++) {
+	for (unsigned i = 0; i < rounds(TURNS); i++) {
 		unsigned key = (me + i) % KEYS;
 		get(key, value);
 		breathe(i + 30 * me);
@@ -51,5 +51,5 @@ int main(int argc, char **argv)
 		sum += atoi(values[i]);
 	for (unsigned i = 0; i < team; i++)
 		printf("thread %u saw %016llx\n", i, (unsigned long long)seen[i]);
-	return verdict((unsigned long)((int)(team * TURNS) - sum), "raises lost");
+	return verdict((unsigned long)((int)(team * rounds(TURNS)) - sum), "raises lost");
 }

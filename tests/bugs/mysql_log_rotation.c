@@ -24,7 +24,7 @@ static void rotate(void)
 
 static void work(unsigned me)
 {
-	for (unsigned i = 0; i < EVENTS; i++) {
+	for (unsigned i = 0; i < rounds(EVENTS); i++) {
 		if (me == 0)
 			rotate();
 		else if (is_open) // @look

@@ -17,7 +17,7 @@ static void prepare(void)
 
 static void act(unsigned me)
 {
-	for (unsigned i = 0; i < MEALS; i++) {
+	for (unsigned i = 0; i < rounds(MEALS); i++) {
 		pthread_mutex_lock(&forks[me]); // @left
 		breathe(i + 70);
 		pthread_mutex_lock(&forks[(me + 1) % team]); // @right

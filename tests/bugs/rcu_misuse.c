@@ -39,7 +39,7 @@ static void read_one(unsigned me, unsigned i)
 
 static void work(unsigned me)
 {
-	for (unsigned i = 1; i <= UPDATES; i++)
+	for (unsigned i = 1; i <= rounds(UPDATES); i++)
 		if (me == 0)
 			update(i);
 		else

@@ -45,7 +45,7 @@ static void work(unsigned me)
 {
 	char mine[ROOM];
 
-	for (unsigned i = 0; i < TURNS; i++) {
+	for (unsigned i = 0; i < rounds(TURNS); i++) {
 		if (me == 0) {
 			set_length(i % ROOM);
 			breathe(i);

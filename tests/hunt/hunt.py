@@ -42,6 +42,15 @@ def case_finds_a_rare_failure(t):
 case_finds_a_rare_failure.quick = True
 
 
+def case_stands_still_at_an_access(t):
+    """Bugs whose threads must stand still between two accesses that hit what is claimed: natively next to never, in a hunt soon."""
+    for name, arguments, status in (('pbzip2_order', ['2'], -signal.SIGSEGV), ('contest_critical', ['2', '1', 'apart'], 1)):
+        outcome = hunt(t, '--runs=1000', '-o', t.path(name), '--', cells.program(t, os.path.join(cells.BUGS, f'{name}.c')), *arguments, timeout=600)
+        t.check(outcome.status == 0, f'hunt: {outcome}')
+        again = t.replay(t.path(name))
+        t.check(again.status == status and again.out == outcome.out, f'{name}: found {outcome.out!r}, replayed {again}')
+
+
 def case_a_hang_is_a_failure(t):
     """Two threads that wait for each other's lock: the run is ended, and its replay tells who waits for whom."""
     program = t.compile(os.path.join(ROOT, 'tests/threads/parts/deadlock.c'), name='threads/deadlock')

@@ -11,31 +11,30 @@
 #include "compiler/races/races.h"
 
 enum { MOST_LOCKS = 64 };
-enum action { NOTHING, TAKE, TAKE_SHARED, TRY, TRY_SHARED, RELEASE };
 
 static const struct {
 	const char *name;
-	enum action action;
+	enum lock_action action;
 } actions[] = {
-	{ "pthread_mutex_lock", TAKE },
-	{ "pthread_mutex_unlock", RELEASE },
-	{ "pthread_mutex_trylock", TRY },
-	{ "pthread_mutex_timedlock", TRY },
-	{ "pthread_mutex_clocklock", TRY },
-	{ "pthread_spin_lock", TAKE },
-	{ "pthread_spin_trylock", TRY },
-	{ "pthread_spin_unlock", RELEASE },
-	{ "pthread_rwlock_wrlock", TAKE },
-	{ "pthread_rwlock_rdlock", TAKE_SHARED },
-	{ "pthread_rwlock_trywrlock", TRY },
-	{ "pthread_rwlock_timedwrlock", TRY },
-	{ "pthread_rwlock_tryrdlock", TRY_SHARED },
-	{ "pthread_rwlock_timedrdlock", TRY_SHARED },
-	{ "pthread_rwlock_unlock", RELEASE },
-	{ "mtx_lock", TAKE },
-	{ "mtx_trylock", TRY },
-	{ "mtx_timedlock", TRY },
-	{ "mtx_unlock", RELEASE },
+	{ "pthread_mutex_lock", LOCK_TAKE },
+	{ "pthread_mutex_unlock", LOCK_RELEASE },
+	{ "pthread_mutex_trylock", LOCK_TRY },
+	{ "pthread_mutex_timedlock", LOCK_TRY },
+	{ "pthread_mutex_clocklock", LOCK_TRY },
+	{ "pthread_spin_lock", LOCK_TAKE },
+	{ "pthread_spin_trylock", LOCK_TRY },
+	{ "pthread_spin_unlock", LOCK_RELEASE },
+	{ "pthread_rwlock_wrlock", LOCK_TAKE },
+	{ "pthread_rwlock_rdlock", LOCK_TAKE_SHARED },
+	{ "pthread_rwlock_trywrlock", LOCK_TRY },
+	{ "pthread_rwlock_timedwrlock", LOCK_TRY },
+	{ "pthread_rwlock_tryrdlock", LOCK_TRY_SHARED },
+	{ "pthread_rwlock_timedrdlock", LOCK_TRY_SHARED },
+	{ "pthread_rwlock_unlock", LOCK_RELEASE },
+	{ "mtx_lock", LOCK_TAKE },
+	{ "mtx_trylock", LOCK_TRY },
+	{ "mtx_timedlock", LOCK_TRY },
+	{ "mtx_unlock", LOCK_RELEASE },
 };
 
 /* Functions that make pthread_mutex_lock return without the lock. */
@@ -57,15 +56,15 @@ static const struct held everything = { UINT64_MAX, UINT64_MAX };
 
 /* ---- locks --------------------------------------------------------------------------------------------------------------- */
 
-static enum action action_of(const struct call *c)
+enum lock_action locksets_action(const struct call *c)
 {
 	if (c->kind != EXTERNAL_LOCK)
-		return NOTHING;
+		return LOCK_NOTHING;
 	const char *name = external_name(LLVMGetCalledValue(c->inst));
 	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
 		if (!strcmp(name, actions[i].name))
 			return actions[i].action;
-	return NOTHING;
+	return LOCK_NOTHING;
 }
 
 static bool exists_once(const struct object *o)
@@ -116,21 +115,28 @@ static uint64_t may_be(LLVMValueRef address)
 	return all;
 }
 
+bool locksets_are_safe(void)
+{
+	for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++)
+		if (LLVMGetNamedFunction(program.m->module, spoil[i]))
+			return false;
+	return true;
+}
+
 static void list_locks(void)
 {
 	lock_count = 0;
 	for (uint32_t i = 0; i < program.call_count; i++) {
-		enum action action = action_of(&program.calls[i]);
-		if (action == NOTHING || action == RELEASE)
+		enum lock_action action = locksets_action(&program.calls[i]);
+		if (action == LOCK_NOTHING || action == LOCK_RELEASE)
 			continue;
 		LLVMValueRef address = LLVMGetOperand(program.calls[i].inst, 0);
 		uint32_t place = lock_place(address);
 		if (place && !lock_bit(address) && lock_count < MOST_LOCKS)
 			locks[lock_count++] = place;
 	}
-	for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++)
-		if (LLVMGetNamedFunction(program.m->module, spoil[i]))
-			lock_count = 0;
+	if (!locksets_are_safe())
+		lock_count = 0;
 }
 
 /* ---- changes -------------------------------------------------------------------------------------------------------------- */
@@ -149,10 +155,10 @@ static struct change change_of(const struct call *c)
 {
 	struct change all = { c->callee_count && !c->outside ? everything : (struct held){ 0, 0 }, 0 };
 
-	switch (action_of(c)) {
-	case TAKE: all.plus.writing = lock_bit(LLVMGetOperand(c->inst, 0)); /* fall through */
-	case TAKE_SHARED: all.plus.reading = lock_bit(LLVMGetOperand(c->inst, 0)); return all;
-	case RELEASE: all.minus = may_be(LLVMGetOperand(c->inst, 0)); return all;
+	switch (locksets_action(c)) {
+	case LOCK_TAKE: all.plus.writing = lock_bit(LLVMGetOperand(c->inst, 0)); /* fall through */
+	case LOCK_TAKE_SHARED: all.plus.reading = lock_bit(LLVMGetOperand(c->inst, 0)); return all;
+	case LOCK_RELEASE: all.minus = may_be(LLVMGetOperand(c->inst, 0)); return all;
 	default: break;
 	}
 	for (uint32_t i = 0; i < c->callee_count; i++) {
@@ -176,14 +182,14 @@ static struct held tried(const struct block *b, uint32_t way)
 	if (!test || !LLVMIsAICmpInst(test) || !b->call_count || !LLVMIsNull(LLVMGetOperand(test, 1)))
 		return none;
 	const struct call *c = &program.calls[b->first_call + b->call_count - 1];
-	enum action action = action_of(c);
+	enum lock_action action = locksets_action(c);
 	LLVMIntPredicate how = LLVMGetICmpPredicate(test);
-	if ((action != TRY && action != TRY_SHARED) || LLVMGetOperand(test, 0) != c->inst ||
+	if ((action != LOCK_TRY && action != LOCK_TRY_SHARED) || LLVMGetOperand(test, 0) != c->inst ||
 	    LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1) || way != (how == LLVMIntEQ ? 0u : 1u) ||
 	    (how != LLVMIntEQ && how != LLVMIntNE))
 		return none;
 	uint64_t bit = lock_bit(LLVMGetOperand(c->inst, 0));
-	return (struct held){ action == TRY ? bit : 0, bit };
+	return (struct held){ action == LOCK_TRY ? bit : 0, bit };
 }
 
 /* ---- summaries -------------------------------------------------------------------------------------------------------------- */
@@ -344,7 +350,7 @@ static void find_bad(void)
 	bad = 0;
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
-		if (action_of(c) != RELEASE || !matters(c))
+		if (locksets_action(c) != LOCK_RELEASE || !matters(c))
 			continue;
 		bad |= may_be(LLVMGetOperand(c->inst, 0)) & ~locksets_at(c->inst).reading;
 	}

@@ -79,6 +79,7 @@ void races_apply(struct module *m)
 	tell("threads and locks");
 	threads_begin();
 	locksets_begin();
+	taken_begin();
 	parties_fill();
 	tell("pairs of accesses");
 	warnings_find();
@@ -90,6 +91,7 @@ void races_apply(struct module *m)
 	report_write(m);
 	phases_end();
 	warnings_end();
+	taken_end();
 	locksets_end();
 	threads_end();
 	stable_end();

@@ -7,6 +7,7 @@
  *   threads.c, joins.c       which kinds of threads are there, which may run at the same time
  *   locksets.c               which locks are surely held at a place
  *   warnings.c               pairs of accesses that may conflict, and what is left of them after each step
+ *   taken.c                  locks that are known by their address
  *   prune_*.c                each step: why a pair can not race
  *   report.c                 what `heddle races` reads
  *
@@ -114,6 +115,15 @@ struct held {
 void locksets_begin(void);
 void locksets_end(void);
 struct held locksets_at(LLVMValueRef inst);
+enum lock_action { LOCK_NOTHING, LOCK_TAKE, LOCK_TAKE_SHARED, LOCK_TRY, LOCK_TRY_SHARED, LOCK_RELEASE };
+enum lock_action locksets_action(const struct call *c);
+bool locksets_are_safe(void); /* is there no lock that is not held by whom it was given to? */
+
+/* taken.c: the address of a lock that is surely held there, alone; NULL: none is known. */
+void taken_begin(void);
+void taken_end(void);
+LLVMValueRef taken_at(LLVMValueRef inst);
+
 const char *locksets_name(unsigned lock);
 
 /* ---- warnings.c -------------------------------------------------------------------------------------------------------- */

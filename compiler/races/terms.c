@@ -30,6 +30,7 @@ void terms_begin(unsigned about)
 {
 	solver_begin(about);
 	rounds_begin();
+	tickets_begin();
 	z = terms_context();
 	memset(memo, 0, sizeof memo);
 	result_count = 0;
@@ -89,10 +90,14 @@ static Z3_ast small(LLVMValueRef v, Z3_ast t)
 	return t;
 }
 
-/* Not understood, but perhaps small. */
+/* Not understood, but perhaps small, or given out. */
 static Z3_ast unknown_of(LLVMValueRef v, const struct frame *f)
 {
-	return small(v, terms_unknown(v, f));
+	Z3_ast t = small(v, terms_unknown(v, f));
+
+	if (LLVMIsALoadInst(v) || LLVMIsAAtomicRMWInst(v))
+		tickets_note(v, f, t);
+	return t;
 }
 
 /* ---- instructions ------------------------------------------------------------------------------------------------------------- */

@@ -60,6 +60,17 @@ const struct view *views_of(LLVMValueRef inst, LLVMValueRef base, LLVMValueRef l
 void views_suppose(const struct view *v, const struct view *w); /* all that is known of both */
 void views_end(void);
 
+/* tickets.c: numbers that are given out, each once. */
+struct ticket {
+	uint32_t counter; /* a place */
+	Z3_ast t;
+};
+enum { MOST_TICKETS = 8 };
+void tickets_begin(void);
+void tickets_note(LLVMValueRef v, const struct frame *f, Z3_ast t); /* perhaps this is one */
+const struct ticket *tickets_noted(unsigned *count);
+void tickets_differ(const struct ticket *a, unsigned count_a, const struct ticket *b, unsigned count_b);
+
 /* Among questions.c, terms.c and term_loops.c. */
 void solver_begin(unsigned about);
 void solver_close(void);

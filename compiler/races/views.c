@@ -9,8 +9,11 @@
 struct known_view {
 	struct view view; /* first */
 	LLVMBasicBlockRef block;
-	LLVMValueRef base, length;
+	LLVMValueRef base, length, taken; /* the lock */
 	const struct frame *f;
+	Z3_ast lock;
+	struct ticket tickets[MOST_TICKETS];
+	unsigned ticket_count;
 	Z3_ast *facts;
 	size_t fact_count;
 	struct product products[MOST_PRODUCTS];
@@ -64,7 +67,9 @@ static bool is_anywhere(const struct known_view *v)
 
 	for (unsigned n = 0; n < count; n++) {
 		Z3_ast t = sum ? Z3_get_app_arg(z, Z3_to_app(z, at), n) : at;
-		bool free = is_unknown(t);
+		bool free = is_unknown(t) && !(v->lock && occurs(t, v->lock, &left));
+		for (unsigned i = 0; i < v->ticket_count && free; i++)
+			free = !occurs(t, v->tickets[i].t, &left);
 		for (size_t i = 0; i < v->fact_count && free; i++)
 			free = !occurs(t, v->facts[i], &left);
 		for (unsigned i = 0; i < count && free; i++)
@@ -104,7 +109,10 @@ static void look(struct known_view *v)
 	terms_conditions(v->block, v->f);
 	v->view.at = terms_of(v->base, v->f);
 	v->view.length = v->length ? terms_of(v->length, v->f) : NULL;
+	v->lock = v->taken ? terms_of(v->taken, v->f) : NULL;
 	terms_ends(v->block, v->f);
+	const struct ticket *tickets = tickets_noted(&v->ticket_count);
+	memcpy(v->tickets, tickets, v->ticket_count * sizeof *tickets);
 	v->fact_count = solver_facts(&v->facts);
 	v->product_count = numbers_products(v->products);
 	const struct known_interval *known = numbers_known(&v->known_count);
@@ -119,15 +127,17 @@ static void look(struct known_view *v)
 const struct view *views_of(LLVMValueRef inst, LLVMValueRef base, LLVMValueRef length, const struct frame *f)
 {
 	LLVMBasicBlockRef block = LLVMGetInstructionParent(inst);
+	LLVMValueRef taken = taken_at(inst);
 	uint32_t *first = map_enter(&by_base, (uintptr_t)base);
 
 	for (struct known_view *v = *first ? views[*first - 1] : NULL; v; v = v->next)
-		if (v->block == block && v->length == length && v->f == f)
+		if (v->block == block && v->length == length && v->taken == taken && v->f == f)
 			return &v->view;
 	struct known_view *v = new_view();
 	v->block = block;
 	v->base = base;
 	v->length = length;
+	v->taken = taken;
 	v->f = f;
 	v->next = *first ? views[*first - 1] : NULL;
 	*first = view_count;
@@ -145,6 +155,9 @@ void views_suppose(const struct view *v, const struct view *w)
 			terms_assert(two[k]->facts[i]);
 		numbers_know(two[k]->known, two[k]->known_count);
 	}
+	tickets_differ(two[0]->tickets, two[0]->ticket_count, two[1]->tickets, two[1]->ticket_count);
+	if (two[0]->lock && two[1]->lock) /* both are there at the same time */
+		terms_assert(Z3_mk_not(terms_context(), Z3_mk_eq(terms_context(), two[0]->lock, two[1]->lock)));
 	numbers_relate(two[0]->products, two[0]->product_count, two[1]->products, two[1]->product_count);
 }
 

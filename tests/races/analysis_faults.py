@@ -24,6 +24,10 @@ FAULTS = {
     'one_column': (C + 'distances.c', '*i = (struct interval){ (int64_t)ends[0], (int64_t)ends[1] };', '*i = (struct interval){ 0, 0 };', 'rows_one_column_more.c', False),
     'one_byte': (C + 'distances.c', 'return first > to;', 'return first == from || first >= to;', 'members_overlap.c', False),
     'another_question': (C + 'questions.c', '| Z3_get_ast_id(z, fact)', '| 0 * Z3_get_ast_id(z, fact)', 'rows_one_column_more.c', False),
+    'number_without_lock': (C + 'tickets.c', 'return g->locks;', 'return true;', 'id_counter_two_locks.c', False),
+    'number_again': (C + 'tickets.c', 'if (!load)\n\t\treturn false;', 'if (!load)\n\t\treturn true;', 'id_counter_reset.c', False),
+    'released_early': (C + 'taken.c', 'return may_release(c) ? NULL : before;', 'return before;', 'lock_array_released_early.c', False),
+    'released_by_other': (C + 'taken.c', 'other && last_taken(c->inst) != other', 'other && 0', 'lock_array_released_by_other.c', False),
 }
 
 

@@ -207,11 +207,12 @@ static void list_unsuited(struct finding *f, LLVMValueRef function)
 	sort(&f->unsuited);
 }
 
-static bool is_suited(void *arg, LLVMBasicBlockRef block)
+static bool all_suited(const struct finding *f, const struct plugin_nest *nest)
 {
-	const struct finding *f = arg;
-
-	return !find(&f->unsuited, block);
+	for (size_t i = 0; i < nest->block_count; i++)
+		if (find(&f->unsuited, nest->blocks[i]))
+			return false;
+	return true;
 }
 
 /* And those with hooks. */
@@ -250,10 +251,8 @@ static void make_variables(struct module *m, struct held *h)
 		h->variable[i] = LLVMBuildAlloca(builder, m->i64, "");
 }
 
-static bool hold(void *arg, const struct plugin_nest *nest)
+static bool hold(struct finding *f, const struct plugin_nest *nest)
 {
-	struct finding *f = arg;
-
 	if (!is_worth(f, nest))
 		return false;
 	struct held *h = malloc(sizeof *h);
@@ -278,6 +277,26 @@ static bool hold(void *arg, const struct plugin_nest *nest)
 	return true;
 }
 
+/* The outermost loops that can have one; of those that cannot, the loops in them. */
+static void hold_loops(struct finding *f, LLVMValueRef function)
+{
+	size_t room = LLVMCountBasicBlocks(function), count;
+	LLVMBasicBlockRef *open = malloc(room * sizeof *open);
+	struct plugin_nest nest;
+
+	if (!open)
+		compiler_die("out of memory");
+	plugin_forget_shape(); /* the function may have been changed since */
+	count = plugin_returns_twice(function) ? 0 : plugin_loops_in(function, NULL, open, room);
+	while (count) {
+		LLVMBasicBlockRef header = open[--count];
+		if (!plugin_nest(header, &nest) || !all_suited(f, &nest) || !hold(f, &nest))
+			count += plugin_loops_in(function, header, open + count, room - count);
+	}
+	plugin_forget_shape();
+	free(open);
+}
+
 void held_find(struct module *m)
 {
 	struct finding f = { .m = m };
@@ -296,7 +315,7 @@ void held_find(struct module *m)
 		make_list(&f.hooked, f.end - f.first);
 		list_unsuited(&f, function);
 		list_hooked(&f);
-		plugin_nests(function, is_suited, hold, &f);
+		hold_loops(&f, function);
 		free(f.unsuited.block);
 		free(f.hooked.block);
 	}

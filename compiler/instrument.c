@@ -345,7 +345,7 @@ static void walk_loops(struct module *m, LLVMValueRef function, size_t first, si
 		if (m->accesses[i].shape != SHAPE_NONE)
 			h.blocks[h.count++] = LLVMGetInstructionParent(m->accesses[i].inst);
 	qsort(h.blocks, h.count, sizeof *h.blocks, compare_blocks);
-	plugin_loops(function, is_hooked, add_poll, &h);
+	polls_find(function, is_hooked, add_poll, &h);
 	free(h.blocks);
 }
 

@@ -99,6 +99,9 @@ bool replace_some(struct module *m);
 /* formats.c: are there calls of printf and its kin that must become others? They become them. */
 bool formats_found(struct module *m);
 void formats_rewrite(struct module *m);
+/* polls.c: jumps back that no round of a loop can avoid hooks on its way to, and that are not few: shows the jumps without. */
+void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
+		void (*found)(void *arg, LLVMValueRef jump), void *arg);
 /* scans.c: the same for scanf and its kin. */
 bool scans_found(struct module *m);
 void scans_rewrite(struct module *m);
@@ -190,9 +193,9 @@ bool plugin_expand_rmw(LLVMValueRef rmw);
 /* Calls found() for each object that the address may point into (NULL: not known). */
 void plugin_objects(LLVMValueRef addr, void (*found)(void *arg, LLVMValueRef object), void *arg);
 bool plugin_captured(LLVMValueRef object, bool by_return);
-/* Calls found() with the last instruction of each block that jumps back, unless the loop always passes a block for which hooked() holds. */
-void plugin_loops(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
-		  void (*found)(void *arg, LLVMValueRef jump), void *arg);
+/* Jumps back, of loops or not, from block to block. */
+void plugin_back_edges(LLVMValueRef function, void (*found)(void *arg, LLVMBasicBlockRef from, LLVMBasicBlockRef to),
+		       void *arg);
 
 /* Loops and dominators of one function at a time. */
 struct plugin_loop {
@@ -206,6 +209,8 @@ LLVMBasicBlockRef plugin_dominator(LLVMBasicBlockRef block);
 bool plugin_edge_dominates(LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMBasicBlockRef block);
 /* The innermost loop around a block, or the one `out` further out. False: there is none. */
 bool plugin_loop(LLVMBasicBlockRef block, unsigned out, struct plugin_loop *found);
+/* How often the loop with this header goes round, with those in it that are as short; 0: often, nobody knows, or there is none. */
+unsigned plugin_rounds(LLVMBasicBlockRef header);
 bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
 /* Can it be computed earlier, though nobody may want it? */
 bool plugin_is_safe_earlier(LLVMValueRef inst);
@@ -238,14 +243,17 @@ void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier);
 bool plugin_always_apart(struct plugin_copying *c, const void *a, const void *b, int64_t *bytes);
 LLVMValueRef plugin_expand_address(struct plugin_copying *c, const void *address, int64_t plus, LLVMValueRef at);
 LLVMValueRef plugin_expand_stride(struct plugin_copying *c, const void *stride, LLVMValueRef at);
-/* Calls found() for each loop with one block before it all of whose blocks are suited; for loops in it only if that says no. */
 struct plugin_nest {
 	LLVMBasicBlockRef before;
 	const LLVMBasicBlockRef *blocks, *exits;
 	size_t block_count, exit_count;
 };
-void plugin_nests(LLVMValueRef function, bool (*suited)(void *arg, LLVMBasicBlockRef block),
-		  bool (*found)(void *arg, const struct plugin_nest *nest), void *arg);
+/* Headers of the loops right inside one, or of the outermost (NULL). How many there are. */
+size_t plugin_loops_in(LLVMValueRef function, LLVMBasicBlockRef header, LLVMBasicBlockRef *to, size_t room);
+/* The loop with this header, until the next is asked for. False: it has no block before it, or is left to where others come, too. */
+bool plugin_nest(LLVMBasicBlockRef header, struct plugin_nest *nest);
+/* Does it call setjmp or its like? */
+bool plugin_returns_twice(LLVMValueRef function);
 /* These local variables of one function become registers. */
 void plugin_promote(const LLVMValueRef *variables, size_t count);
 

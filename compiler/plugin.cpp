@@ -160,43 +160,13 @@ bool plugin_captured(LLVMValueRef object, bool by_return)
 	return PointerMayBeCaptured(unwrap(object), by_return, true, 500);
 }
 
-/* How often a loop goes round, with those in it that are as short; 0: often, or nobody knows. */
-static unsigned rounds_at_most(const Loop &loop, ScalarEvolution &evolution)
+void plugin_back_edges(LLVMValueRef function, void (*found)(void *, LLVMBasicBlockRef, LLVMBasicBlockRef), void *arg)
 {
-	enum { FEW = 4096 };
-	uint64_t inside = 1;
-
-	for (const Loop *inner : loop)
-		inside = std::max<uint64_t>(inside, rounds_at_most(*inner, evolution));
-	uint64_t all = inside * evolution.getSmallConstantMaxTripCount(&loop);
-	return all <= FEW ? (unsigned)all : 0;
-}
-
-void plugin_loops(LLVMValueRef function, bool (*hooked)(void *, LLVMBasicBlockRef), void (*found)(void *, LLVMValueRef),
-		  void *arg)
-{
-	Function &f = *unwrap<Function>(function);
 	SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 16> edges;
-	SmallPtrSet<const BasicBlock *, 16> done;
 
-	FindFunctionBackedges(f, edges);
-	if (edges.empty())
-		return;
-	Analyses known(f);
-	DominatorTree &tree = known.tree;
-	for (auto [from, to] : edges) {
-		const Loop *loop = known.loops.getLoopFor(to);
-		bool surely = loop && loop->getHeader() == to && rounds_at_most(*loop, known.evolution);
-		/* Up the tree from the jump to the loop's head: every round passes these blocks. */
-		if (tree.dominates(to, from))
-			for (auto *node = tree.getNode(from); node && !surely; node = node->getIDom()) {
-				surely = hooked(arg, wrap(node->getBlock()));
-				if (node->getBlock() == to)
-					break;
-			}
-		if (!surely && done.insert(from).second)
-			found(arg, wrap(from->getTerminator()));
-	}
+	FindFunctionBackedges(*unwrap<Function>(function), edges);
+	for (auto [from, to] : edges)
+		found(arg, wrap(from), wrap(to));
 }
 
 /* ---- loops and dominators of one function at a time; they are forgotten when another one is asked for ---- */
@@ -207,6 +177,7 @@ struct Shape {
 	const Function *function = nullptr;
 	std::unique_ptr<DominatorTree> tree;
 	std::unique_ptr<LoopInfo> loops;
+	std::unique_ptr<Analyses> known; /* only if somebody asks how long a loop is */
 };
 Shape current;
 
@@ -214,6 +185,7 @@ Shape &shape_of(LLVMBasicBlockRef block)
 {
 	Function *f = unwrap(block)->getParent();
 	if (current.function != f) {
+		current.known.reset();
 		current.loops.reset();
 		current.tree = std::make_unique<DominatorTree>(*f);
 		current.loops = std::make_unique<LoopInfo>(*current.tree);
@@ -260,6 +232,27 @@ bool plugin_loop(LLVMBasicBlockRef block, unsigned out, struct plugin_loop *foun
 		   wrap_or_null(loop->getLoopLatch()), wrap_or_null(loop->getExitingBlock()),
 		   wrap_or_null(loop->getExitBlock()) };
 	return true;
+}
+
+/* How often a loop goes round, with those in it that are as short; 0: often, or nobody knows. */
+static unsigned rounds_at_most(const Loop &loop, ScalarEvolution &evolution)
+{
+	enum { FEW = 4096 };
+	uint64_t inside = 1;
+
+	for (const Loop *inner : loop)
+		inside = std::max<uint64_t>(inside, rounds_at_most(*inner, evolution));
+	uint64_t all = inside * evolution.getSmallConstantMaxTripCount(&loop);
+	return all <= FEW ? (unsigned)all : 0;
+}
+
+unsigned plugin_rounds(LLVMBasicBlockRef header)
+{
+	Shape &shape = shape_of(header);
+	if (!shape.known)
+		shape.known = std::make_unique<Analyses>(*unwrap(header)->getParent());
+	const Loop *loop = shape.known->loops.getLoopFor(unwrap(header));
+	return loop && loop->getHeader() == unwrap(header) ? rounds_at_most(*loop, shape.known->evolution) : 0;
 }
 
 bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block)
@@ -479,38 +472,33 @@ void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier)
 
 /* ---- loops with a held bracket ------------------------------------------------------------------------------------------- */
 
-static bool is_nest(const Loop &loop, bool (*suited)(void *, LLVMBasicBlockRef), void *arg)
+size_t plugin_loops_in(LLVMValueRef function, LLVMBasicBlockRef header, LLVMBasicBlockRef *to, size_t room)
 {
-	return loop.getLoopPreheader() && loop.hasDedicatedExits() &&
-	       all_of(loop.blocks(), [=](BasicBlock *block) { return suited(arg, wrap(block)); });
+	Function &f = *unwrap<Function>(function);
+	LoopInfo &info = *shape_of(wrap(&f.getEntryBlock())).loops;
+	const auto &inner = header ? info.getLoopFor(unwrap(header))->getSubLoops() : info.getTopLevelLoops();
+
+	for (size_t i = 0; i < inner.size() && i < room; i++)
+		to[i] = wrap(inner[i]->getHeader());
+	return inner.size();
 }
 
-static bool show_nest(const Loop &loop, bool (*found)(void *, const struct plugin_nest *), void *arg)
+bool plugin_nest(LLVMBasicBlockRef header, struct plugin_nest *nest)
 {
-	SmallVector<BasicBlock *, 4> exits;
+	static SmallVector<BasicBlock *, 4> exits; /* until the next one is asked for */
+	const Loop &loop = *shape_of(header).loops->getLoopFor(unwrap(header));
+
+	exits.clear();
 	loop.getUniqueExitBlocks(exits);
 	auto *blocks = reinterpret_cast<const LLVMBasicBlockRef *>(loop.getBlocks().data());
 	auto *after = reinterpret_cast<const LLVMBasicBlockRef *>(exits.data());
-	plugin_nest nest = { wrap(loop.getLoopPreheader()), blocks, after, loop.getNumBlocks(), exits.size() };
-
-	return found(arg, &nest);
+	*nest = { wrap_or_null(loop.getLoopPreheader()), blocks, after, loop.getNumBlocks(), exits.size() };
+	return nest->before && loop.hasDedicatedExits();
 }
 
-void plugin_nests(LLVMValueRef function, bool (*suited)(void *, LLVMBasicBlockRef),
-		  bool (*found)(void *, const struct plugin_nest *), void *arg)
+bool plugin_returns_twice(LLVMValueRef function)
 {
-	Function &f = *unwrap<Function>(function);
-	if (f.callsFunctionThatReturnsTwice())
-		return;
-	DominatorTree tree(f);
-	LoopInfo info(tree);
-	SmallVector<Loop *, 8> open(info.begin(), info.end());
-
-	while (!open.empty()) {
-		Loop *loop = open.pop_back_val();
-		if (!is_nest(*loop, suited, arg) || !show_nest(*loop, found, arg))
-			open.append(loop->begin(), loop->end());
-	}
+	return unwrap<Function>(function)->callsFunctionThatReturnsTwice();
 }
 
 void plugin_promote(const LLVMValueRef *variables, size_t count)

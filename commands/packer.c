@@ -108,6 +108,12 @@ static int add_ring(struct packer *p, uint32_t *place)
 	return 0;
 }
 
+/* Where the room of each ring on the disk is taken at once, few lie idle. */
+static unsigned most_spares(const struct packer *p)
+{
+	return p->control->may_detach ? 2 : RING_SPARES;
+}
+
 /* A first ring for the program itself, and more once somebody asks for a second. If all were taken since the last look,
    there should have been more. */
 static int refill(struct packer *p)
@@ -119,7 +125,7 @@ static int refill(struct packer *p)
 		return 0;
 	for (unsigned i = 0; i < p->spares; i++)
 		taken += !__atomic_load_n(&spare[i], __ATOMIC_RELAXED);
-	if (p->made && taken == p->spares && p->spares < RING_SPARES)
+	if (p->made && taken == p->spares && p->spares < most_spares(p))
 		p->spares *= 2;
 	for (unsigned i = 0; i < p->spares; i++)
 		if (!__atomic_load_n(&spare[i], __ATOMIC_RELAXED) && add_ring(p, &spare[i]))
@@ -177,7 +183,7 @@ static int pack_one(struct packer *p, struct trace_ring **place)
 	if (!p->control->detached && trace_ring_finish(ring, p->work, WHILE_RUNNING, &p->problem))
 		return -1;
 	*place = NULL;
-	if (p->idle_count < RING_SPARES && trace_ring_reuse(ring)) {
+	if (p->idle_count < most_spares(p) && trace_ring_reuse(ring)) {
 		p->idle[p->idle_count++] = ring;
 		return 0;
 	}

@@ -49,7 +49,7 @@ def case_detach_processes(t):
     """The shell and its children go on, and new ones start; their statuses are their own, and so is the last one."""
     script = ('for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do\n'
               'head -c 1000000 /dev/urandom | wc -c; (exit $i); echo "$i $?"; done; kill -USR1 $$')
-    with small_disk(t, 24) as disk:
+    with small_disk(t, 32) as disk:
         outcome, again = detached(t, disk, ['sh', '-c', script], -signal.SIGUSR1)
         lines = ''.join(f'1000000\n{i} {i}\n' for i in range(1, 31)).encode()
         t.check(outcome.out == lines, f'the program printed something else: {outcome.out!r}')

@@ -143,6 +143,10 @@ void tree_print_stop(const struct control *control);
 /* Ends heddle as the program ended: with its status, or by its signal. */
 void exit_like(const struct tree *tree, int wait_status) __attribute__((noreturn));
 
+/* ---- work.c ---- */
+/* Makes a directory in TMPDIR, which the caller removes, and removes those of heddles that were killed. */
+void work_make(char dir[PATH_ROOM]);
+
 /* ---- again.c: for verbs that run a program again and again ---- */
 /* In the child of `parent`: a group of its own (Ctrl-C is for us, and we end it), no input, output to that file. */
 void again_become(pid_t parent, const sigset_t *before, const char *output);

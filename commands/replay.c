@@ -78,21 +78,12 @@ static void remove_work_dir(void)
 
 static void make_work_dir(const char *given)
 {
-	const char *tmp = getenv("TMPDIR");
-	char path[PATH_ROOM], real[PATH_MAX];
-
 	if (given) {
 		snprintf(work_dir, sizeof work_dir, "%s", given);
 		keep_work_dir = true;
 		return;
 	}
-	if (snprintf(path, sizeof path, "%s/heddle-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= PATH_ROOM - 64)
-		die("TMPDIR is too long a path");
-	if (!mkdtemp(path))
-		die("%s: a directory for the unpacked trace cannot be made: %s; set TMPDIR", path, strerror(errno));
-	if (!realpath(path, real) || strlen(real) >= PATH_ROOM - 64)
-		die("%s: %s", path, strerror(errno));
-	strcpy(work_dir, real);
+	work_make(work_dir);
 	on_death(remove_work_dir);
 }
 

@@ -23,12 +23,7 @@ void rerun_done(void)
 
 void rerun_prepare(char dir[PATH_ROOM])
 {
-	const char *tmp = getenv("TMPDIR");
-
-	if (snprintf(dir, PATH_ROOM, "%s/heddle-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= PATH_ROOM - 64)
-		die("TMPDIR is too long a path");
-	if (!mkdtemp(dir))
-		die("%s: a directory for the replay cannot be made: %s; set TMPDIR", dir, strerror(errno));
+	work_make(dir);
 	strcpy(made, dir);
 	on_death(rerun_done);
 }

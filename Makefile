@@ -6,6 +6,7 @@
 #   make test       all tests, under 45 minutes on 2 cores
 #   make bench      what recording costs, and a report; goes on where it was stopped. BENCH=quick: short loops, to see that it works
 #   make test-other-arch   some of them on the other architecture, emulated: under 60 minutes
+#   make fuzz       the fuzz targets of tests/fuzz, in build/fuzz/
 #   make soak       the full counts; can be stopped and started again; SCALE=0.02 takes that part of them
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make format     lay out all C sources
@@ -97,6 +98,15 @@ TOOL_OBJ   := $(TOOL_SRC:%=$(BUILD)/obj/tool/%.o)
 LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/stubs.S.o
 C_FILES    := $(shell find bench commands compiler examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
+# Heddle's readers, fed by libFuzzer: tests/fuzz/. `make fuzz FUZZ_CC=afl-clang-fast` builds
+# them for AFL++ (Debian's package afl++), into fuzz-afl/: it has a driver for the same targets.
+FUZZ_CC    := clang-$(LLVM)
+FUZZ_KIND  := $(notdir $(FUZZ_CC))
+FUZZ_FLAGS := $(filter-out -O2,$(TOOL_FLAGS)) -O1 -Itests/fuzz/targets -fsanitize=address,undefined -fno-sanitize-recover=all \
+		-Wno-unknown-warning-option -Wno-unused-function
+FUZZ_OBJ    = $(TOOL_SRC:%=$(BUILD)/obj/fuzz-$(FUZZ_KIND)/%.o) $(BUILD)/obj/fuzz-$(FUZZ_KIND)/tests/fuzz/targets/fuzz.c.o
+FUZZ_DIR    = $(BUILD)/fuzz$(if $(findstring afl,$(FUZZ_KIND)),-afl)
+FUZZ        = $(patsubst tests/fuzz/targets/%.c,$(FUZZ_DIR)/%,$(filter-out %/fuzz.c,$(wildcard tests/fuzz/targets/*.c)))
 # Schemes under stress without the rest of Heddle: tests/orders/, bench/orders.py.
 STRESS     := $(BUILD)/tests/order-stress
 STRESS_SRC := $(filter-out $(wildcard runtime/order/model*.c),$(wildcard runtime/order/*.c)) $(wildcard commands/light_*.c) \
@@ -256,6 +266,29 @@ test-other-arch: all setup-other
 soak: all setup-soak
 	@python3 tests/run.py --soak --scale=$(or $(SCALE),1) --build=$(BUILD)
 
+.PHONY: fuzz
+.PRECIOUS: $(BUILD)/obj/fuzz-$(FUZZ_KIND)/%.c.o
+fuzz: $(FUZZ)
+
+# heddle's own main(), and the messages that end it, have other names there
+$(BUILD)/obj/fuzz-$(FUZZ_KIND)/commands/main.c.o: FUZZ_FLAGS += -Dmain=heddle_main -Wno-missing-prototypes
+$(BUILD)/obj/fuzz-$(FUZZ_KIND)/commands/messages.c.o: FUZZ_FLAGS += $(foreach name,die usage warn note,-D$(name)=heddle_$(name))
+$(BUILD)/obj/fuzz-$(FUZZ_KIND)/loader/elf.c.o: FUZZ_FLAGS += -ffreestanding
+$(BUILD)/obj/fuzz-$(FUZZ_KIND)/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(call says,FUZZ  $<)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+# a target that includes the file it tests stands for it
+$(FUZZ_DIR)/meta: FUZZ_WITHOUT := %/commands/meta.c.o
+$(FUZZ_DIR)/%: $(BUILD)/obj/fuzz-$(FUZZ_KIND)/tests/fuzz/targets/%.c.o $(FUZZ_OBJ)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $(filter-out $(FUZZ_WITHOUT),$^) $(TOOL_LIBS)
+$(FUZZ_DIR)/elf: $(addprefix $(BUILD)/obj/fuzz-$(FUZZ_KIND)/,tests/fuzz/targets/elf.c.o loader/elf.c.o)
+	@mkdir -p $(@D)
+	$(call says,LINK  $@)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^
+
 bench: all setup-bench
 	@python3 bench/all.py --build=$(BUILD) $(if $(filter quick,$(BENCH)),--quick)
 
@@ -274,4 +307,4 @@ format: setup-dev
 clean:
 	rm -rf $(BUILD)
 
--include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(REPLACED_OBJ:.bc=.d) $(BUILD)/obj/pass/compiler/fast.c.d
+-include $(TOOL_OBJ:.o=.d) $(LOADER_OBJ:.o=.d) $(PRELOAD_OBJ:.o=.d) $(PASS_OBJ:.o=.d) $(STRESS_OBJ:.o=.d) $(REPLACED_OBJ:.bc=.d) $(BUILD)/obj/pass/compiler/fast.c.d $(wildcard $(BUILD)/obj/fuzz-*/*.d $(BUILD)/obj/fuzz-*/*/*.d $(BUILD)/obj/fuzz-*/*/*/*.d $(BUILD)/obj/fuzz-*/*/*/*/*.d)

@@ -5,6 +5,7 @@
 #define COMMANDS_SITES_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sites_note {
 	int version;

@@ -69,6 +69,9 @@ long elf_map(long fd, const char *key, uint64_t at, struct elf_image *out)
 	for (int i = 0; i < eh.e_phnum; i++) {
 		if (ph[i].p_type != PT_LOAD)
 			continue;
+		/* nor may a segment of a hostile file come to lie outside of the span that is looked at below */
+		if (ph[i].p_filesz > ph[i].p_memsz || ph[i].p_vaddr + ph[i].p_memsz < ph[i].p_vaddr)
+			return -ENOEXEC;
 		low = MIN(low, ALIGN_DOWN(ph[i].p_vaddr, page_size));
 		high = MAX(high, ph[i].p_vaddr + ph[i].p_memsz);
 	}

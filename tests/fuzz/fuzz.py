@@ -1,0 +1,127 @@
+"""Every reader of something that a trace holds, fed with damaged bytes by libFuzzer, under ASan and UBSan.
+
+The targets are in targets/; `make fuzz` builds them. Seeds are parts of real traces. `make test` makes a fixed number of
+runs from a fixed seed; soak runs each target for a time, an hour at full scale, and keeps what it has learned in
+BUILD/fuzz-corpus.
+"""
+import io
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tarfile
+import threading
+
+import tracefile
+from harness import ROOT, Failure
+
+RUNS = {'where': 300, 'sites': 500, 'ring': 500}       # large inputs
+SECONDS = 3600
+_building = threading.Lock()
+
+
+def build(t):
+    with _building:     # make itself sees what is there already
+        done = subprocess.run(['make', '-s', '-j2', '-C', ROOT, f'BUILD={os.path.abspath(t.settings.build)}', 'fuzz'], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f'make fuzz: {done.stdout[-500:]}{done.stderr[-1500:]}')
+
+
+def archive(trace):
+    """A pack of the trace without its large files, as a tar that is not yet packed."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode='w', format=tarfile.USTAR_FORMAT) as tar:
+        for name in ('meta.json', 'p0.t0.log'):
+            tar.add(os.path.join(trace, name), f'trace-1/{name}')
+        info = tarfile.TarInfo('trace-1/files/1.2.3')
+        info.size = 3
+        tar.addfile(info, io.BytesIO(b'abc'))
+    return out.getvalue()
+
+
+def ring(entries):
+    """As ring.c wants it: magic, version, arch, image, slot, pid, head, events, tail."""
+    header = struct.pack('<QIIIIQQQQ', 0, 0, 0, 0, 0, 1, len(entries), 1, 0)
+    return header.ljust(16384, b'\0') + entries
+
+
+def seeds(t, target):
+    """[bytes]: what the target would get from a trace that is whole."""
+    source = os.path.join(ROOT, 'tests', 'hostile', 'parts', 'racing.c')
+    program = t.path('racing')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-g1', '-o', program, source, '-pthread'], timeout=120)
+    if target in ('elf', 'sites', 'where'):
+        found = [t.path('racing')] if target != 'elf' else ['/bin/true', '/usr/bin/ldd']
+        return [open(name, 'rb').read()[:4096 if target == 'elf' else None] for name in found]
+    recorded = t.run([t.heddle, 'record', '-o', t.path('trace'), '--', 'sh', '-c', f'timeout -s KILL 0.2 {program} | head -c 3000; date'],
+                     timeout=60)
+    t.check(recorded.status == 0, f'{recorded}')
+    if target == 'meta':
+        return [open(t.path('trace', 'meta.json'), 'rb').read()]
+    if target == 'pack':
+        return [archive(t.path('trace'))]
+    found = []
+    for path in tracefile.logs(t.path('trace')):
+        if target == 'log':
+            found.append(open(path, 'rb').read())
+            continue
+        entries = [bytes(e.data) for e in tracefile.Log(path).entries()]
+        some = b''.join(e for e in entries[:400] if len(e) < 4096)
+        found.append(ring(some) if target == 'ring' else b'\0' + some)
+    return [one for one in found if len(one) < 200000]
+
+
+def fuzz(t, target):
+    build(t)
+    soak = t.settings.level == 'soak'
+    corpus = os.path.join(os.path.abspath(t.settings.build), 'fuzz-corpus', target) if soak else t.path('corpus')
+    os.makedirs(corpus, exist_ok=True)
+    for number, data in enumerate(seeds(t, target)):
+        with open(os.path.join(corpus, f'seed-{number}'), 'wb') as file:
+            file.write(data)
+    seconds = t.count(0, SECONDS)
+    how = [f'-max_total_time={seconds}'] if soak else ['-seed=1', f'-runs={RUNS.get(target, 2000)}']
+    found = t.folder('found')
+    # libraries may leave memory behind when die() comes back
+    outcome = t.run(['env', 'ASAN_OPTIONS=detect_leaks=0', os.path.join(t.settings.build, 'fuzz', target), '-rss_limit_mb=2048', '-timeout=60', '-max_len=300000',
+                     f'-artifact_prefix={found}/', *how, corpus], timeout=seconds + 400)
+    tried = re.search(rb'stat::number_of_executed_units:\s*(\d+)|Done (\d+) runs', outcome.err)
+    if outcome.status or os.listdir(found):
+        keep = os.path.join(os.path.abspath(t.settings.build), 'fuzz-found', target)
+        shutil.copytree(found, keep, dirs_exist_ok=True)
+        raise Failure(f'kept in {keep}: {outcome.err.decode(errors="replace")[-3000:]}')
+    t.check(tried, f'nothing was run: {outcome}')
+    t.notes.append(f'{next(filter(None, tried.groups())).decode()} inputs')
+
+
+def case_elf(t):
+    fuzz(t, 'elf')
+
+
+def case_entries(t):
+    fuzz(t, 'entries')
+
+
+def case_log(t):
+    fuzz(t, 'log')
+
+
+def case_meta(t):
+    fuzz(t, 'meta')
+
+
+def case_pack(t):
+    fuzz(t, 'pack')
+
+
+def case_ring(t):
+    fuzz(t, 'ring')
+
+
+def case_sites(t):
+    fuzz(t, 'sites')
+
+
+def case_where(t):
+    fuzz(t, 'where')

@@ -437,6 +437,8 @@ KEPT uint64_t __heddle_enter_string(const struct hook_site *site, const char *st
 		uint64_t ends = self->ops->enter(self, site, (void *)at, count * unit, kind, c).value;
 		if (ends)
 			return done * unit + ends;
+		if (__heddle_self->ops == &__heddle_native_ops)
+			return 0; /* outside heddle nobody tells where it ends, or asks */
 		done += count;
 		piece *= piece < 4096 ? 4 : 1;
 	}

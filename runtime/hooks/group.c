@@ -134,6 +134,8 @@ void group_leave(struct thread *t, const struct order_ops *ops)
  *    for it may be one whose access the group waits for.
  * 3. At replay the call waits for other tickets when the group has been left (c->leave_later), for the same reason.
  * 4. The scheme is told once more that the thread may wait: what follows the call follows the group.
+ * 5. A scheme with times of ops is told that the op before, on the address space, is over: at replay this thread waits for it, and
+ *    its accesses must not wait for this thread's group, so that has a later time.
  *
  * Memory that is mapped where nothing was needs no order: nobody has an address there. Longer ranges than SPACE_MOST are
  * not ordered: doc/nondeterminism.md.
@@ -156,6 +158,8 @@ bool order_space_enter(struct call *c, const struct space_range *ranges, unsigne
 	/* not inside a group, which an open bracket tells: see order_before_wait() */
 	if (!ops || !t->hooked || !count || t->self->events & 1)
 		return false;
+	if (order_syncs())
+		order_acquired(t); /* invariant 5 */
 	if (replaying && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t);
 	call_ticket_early(c); /* invariant 2 */

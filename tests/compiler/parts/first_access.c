@@ -72,7 +72,8 @@ static long results[FUNCTIONS];
 		return NULL;                        \
 	}
 WORK(0)
-WORK(1) WORK(2) WORK(3) WORK(4) WORK(5) WORK(6) WORK(7)
+WORK(1)
+WORK(2) WORK(3) WORK(4) WORK(5) WORK(6) WORK(7)
 
 	int main(int argc, char **argv)
 {

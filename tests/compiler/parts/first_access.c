@@ -70,12 +70,18 @@ static long results[FUNCTIONS];
 		long result = functions[n](string); \
 		results[n] = result;                \
 		return NULL;                        \
-	}
-WORK(0)
-WORK(1)
-WORK(2) WORK(3) WORK(4) WORK(5) WORK(6) WORK(7)
+	}                                           \
+	_Static_assert(1, "a semicolon follows")
+WORK(0);
+WORK(1);
+WORK(2);
+WORK(3);
+WORK(4);
+WORK(5);
+WORK(6);
+WORK(7);
 
-	int main(int argc, char **argv)
+int main(int argc, char **argv)
 {
 	void *(*const work[])(void *) = { work0, work1, work2, work3, work4, work5, work6, work7 };
 	pthread_t threads[FUNCTIONS];

@@ -68,12 +68,13 @@ else
 LOADER_FLAGS += -fno-builtin
 endif
 
-# libheddle.so: an ordinary library that the loader puts before libc. It clears the registers of arguments when it returns:
-# a variadic function writes them to the program's stack, and what we leave in them differs at record and replay.
+# libheddle.so: an ordinary library that the loader puts before libc. It clears the registers that calls do not preserve when it
+# returns: a variadic function writes some to the program's stack, a debugger that goes back knows a place by them, and what we leave
+# in them differs at record and replay.
 PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(ARCH).S
 PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
 PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fasynchronous-unwind-tables
-CLEARS := -fzero-call-used-regs=all-gpr-arg
+CLEARS := -fzero-call-used-regs=all-gpr
 ifeq ($(shell $(CC) $(CLEARS) -E -x c /dev/null >/dev/null 2>&1 && echo yes),yes)
 PRELOAD_FLAGS += $(CLEARS)
 else

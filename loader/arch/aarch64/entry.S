@@ -219,8 +219,9 @@ resume_program:
  * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
  * stack of ours. An ordinary call, so only the registers that calls preserve
  * count; the arguments are kept for a call that is made again after a handler.
- * x1-x7 are cleared: libheddle.so may call a function of the program next, which
- * may write them to its stack.
+ * x1-x18 are cleared: libheddle.so may call a function of the program next, which
+ * may write them to its stack; and a debugger that goes back knows a place by its
+ * registers, also if this time the thread did not wait here.
  */
 	.globl sync_call, sync_self
 sync_call:
@@ -236,7 +237,7 @@ sync_call:
 	ldr x10, [x19, #T_SP]
 	mov sp, x10
 	ldr x19, [x19, #152]
-	.irp n, 1, 2, 3, 4, 5, 6, 7
+	.irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18
 	mov x\n, #0
 	.endr
 	ret

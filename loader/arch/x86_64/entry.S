@@ -233,8 +233,9 @@ resume_program:
  * long sync_call(function, a, b, c, d): from libheddle.so into the runtime, on a
  * stack of ours. An ordinary call, so only the registers that calls preserve
  * count; the arguments are kept for a call that is made again after a handler.
- * Their registers are cleared: libheddle.so may call a function of the program
- * next, which may write them to its stack.
+ * All others are cleared: libheddle.so may call a function of the program next,
+ * which may write them to its stack; and a debugger that goes back knows a place by
+ * its registers, also if this time the thread did not wait here.
  */
 	.globl sync_call, sync_self
 sync_call:
@@ -244,7 +245,7 @@ sync_call:
 	mov T_RBP(%rbx), %rbp
 	mov T_R12(%rbx), %r12
 	mov T_RBX(%rbx), %rbx
-	.irp r, edi, esi, edx, ecx, r8d, r9d
+	.irp r, edi, esi, edx, ecx, r8d, r9d, r10d, r11d
 	xor %\r, %\r
 	.endr
 	ret

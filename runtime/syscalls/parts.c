@@ -2,7 +2,6 @@
  * Structures of which the kernel does not read every byte. A program leaves in the rest what was on its stack, and that may differ
  * at replay (doc/nondeterminism.md): only what is read is compared.
  */
-#include <linux/un.h>
 #include <sys/epoll.h>
 #include "runtime/syscalls/parts.h"
 

@@ -188,7 +188,7 @@ class Figure:
     """One line of what we promise: what it is, the figure, what was wanted (at most, or at least)."""
 
     def __init__(self, what, value, most=None, least=None, form='.2f'):
-        self.what, self.value, self.form, self.wanted = what, value, form, most if least is None else least
+        self.what, self.value, self.form = what, value, form
         self.missed = (most is not None and value > most) or (least is not None and value < least)
         self.limit = f'at most {most}' if most is not None else f'at least {least}' if least is not None else ''
 

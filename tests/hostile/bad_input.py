@@ -1,7 +1,6 @@
 """What users get wrong, and machines that are not as needed: a message and exit 121 or 122, never a half recording."""
 import os
 import struct
-import subprocess
 
 import tracefile
 from harness import CANNOT, USAGE

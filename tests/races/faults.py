@@ -4,10 +4,9 @@ The first half lets it see less order than there is, so that a program without r
 a race is not seen.
 """
 import os
-import shutil
 
 import golden
-from harness import ROOT, Failure
+from harness import Failure
 
 OBJECTS, CLOCKS, RECORDS, WRAP = (f'runtime/races/{name}.c' for name in ('objects', 'clocks', 'records', 'wrap'))
 FAULTS = {

@@ -22,7 +22,6 @@ LONG = 0.1      # CPU seconds that the native program should take at least, star
 STILL = 20      # seconds after which a replay counts as standing still
 QUICK = 'chain,raytrace,scan,store'
 SMALL = '10'    # percent: size of what is replayed that often
-NOT_COUNTED = 'transactions: tplay logs where they meet, not how many there were'
 
 
 class Papers(Hooked):
@@ -135,13 +134,14 @@ def leap(papers, program):
 def tplay(papers, program):
     variants = [('tplay', 'all'), ('light', 'all'), ('region', 'races')]
     found = papers.figures(program, 4, [NATIVE, *variants], papers.of)
-    row = {'transactions': None, 'why empty': NOT_COUNTED}
+    row = {}
     for (order, _), name in zip(variants, ('tplay', 'light', 'region')):
         f = found.get((order, 'races' if order == 'region' else 'all'))
         row[f'{name} MB'] = round(f['raw'] / 1e6, 4) if f else None
         row[f'{name} of {papers.of}'] = f['same'] if f else None
     t, light = found.get(variants[0]), found.get(variants[1])
     row['light/tplay'] = round(light['busy'] / t['busy'], 2) if t and light else None
+    row['transactions'] = t['logged'].get('transactions', 0) if t else None
     row['interleavings'] = t['logged'].get('interleavings', 0) + t['logged'].get('read counts', 0) if t else None
     row['violations'] = t['logged'].get('violations', 0) if t else None
     row['light pairs'] = light['logged'].get('flows', 0) if light else None

@@ -43,9 +43,9 @@ def show_tplay(page, tables, of):
     if not ours:
         return
     page.heading('TPLAY, tables III to V')
-    page.words('4 threads. Log before compression. Cells without a figure: ' + '; '.join(sorted({r['why empty'] for r in ours.values()})) + '.')
+    page.words('4 threads. Log before compression. Transactions are those of threads that came to their end.')
     exact = f'region of {of}'
-    beside(page, 'TPLAY tables', ours, published.TPLAY, columns_of(ours, 'why empty'), lambda c, v: c == exact and v != of)
+    beside(page, 'TPLAY tables', ours, published.TPLAY, columns_of(ours), lambda c, v: c == exact and v != of)
     ratios = [r['light MB'] / r['tplay MB'] for r in ours.values() if r['light MB'] and r['tplay MB']]
     if ratios:
         page.words(f'light\'s log over tplay\'s: {geometric(ratios):.2f} (geometric mean; in print 8.6, or 13 as ratio of arithmetic means).')

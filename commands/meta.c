@@ -499,6 +499,23 @@ static int read_files(struct meta *meta, const char *path, struct trace_problem 
 	return 0;
 }
 
+/* An order has a version of its own: its entries may change while the rest of the format stays. */
+static int read_order(struct meta *meta, const json_t *settings, const char *path, struct trace_problem *problem)
+{
+	const char *name = json_string_value(json_object_get(settings, "order"));
+	long long version = json_integer_value(json_object_get(settings, "order version"));
+	const struct order_scheme *scheme = order_find(name ? name : "");
+
+	snprintf(meta->order, sizeof meta->order, "%s", name ? name : "");
+	if (*meta->order && (!scheme || version != scheme->version))
+		return trace_damaged(
+			problem, path, 0,
+			"recorded under version %lld of --order=%s, which this heddle does not have: use the "
+			"heddle that recorded it",
+			version, meta->order);
+	return 0;
+}
+
 static int read_members(struct meta *meta, const char *path, struct trace_problem *problem)
 {
 	json_t *settings = json_object_get(meta->json, "settings");
@@ -510,9 +527,6 @@ static int read_members(struct meta *meta, const char *path, struct trace_proble
 	meta->checksum = json_is_true(json_object_get(settings, "checksum"));
 	meta->verify = json_is_true(json_object_get(settings, "verify"));
 	meta->paranoid = json_is_true(json_object_get(settings, "paranoid"));
-	const char *order_name = json_string_value(json_object_get(settings, "order"));
-	snprintf(meta->order, sizeof meta->order, "%s", order_name ? order_name : "");
-	meta->order_version = (uint32_t)json_integer_value(json_object_get(settings, "order version"));
 	meta->finished = json_is_true(finished);
 	meta->status = json_is_integer(status) ? (uint32_t)json_integer_value(status) : STATUS_UNKNOWN;
 	meta->inexact = (uint32_t)json_integer_value(json_object_get(meta->json, "inexact"));
@@ -520,6 +534,8 @@ static int read_members(struct meta *meta, const char *path, struct trace_proble
 		return wrong_member(path, "settings", problem);
 	if (!json_is_boolean(finished))
 		return wrong_member(path, "finished", problem);
+	if (read_order(meta, settings, path, problem))
+		return -1;
 	if (!meta->finished)
 		return 0;
 	return read_streams(meta, path, problem) || read_files(meta, path, problem) ? -1 : 0;

@@ -18,7 +18,6 @@ struct meta {
 	uint32_t status; /* wait status of the root process, or STATUS_UNKNOWN */
 	uint32_t patch, atomics, checksum, verify, paranoid, inexact;
 	char order[32];
-	uint32_t order_version;
 	struct trace_list list; /* of a finished trace */
 };
 

@@ -28,12 +28,12 @@ static struct {
 	uint64_t count;
 } kinds[8]; /* of entries */
 
-static void count_entry(const char *name)
+static void count_entry(const char *name, uint64_t more)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (!kinds[i].name || !strcmp(kinds[i].name, name)) {
 			kinds[i].name = name;
-			kinds[i].count++;
+			kinds[i].count += more;
 			return;
 		}
 }
@@ -59,13 +59,15 @@ static void add(unsigned image, uint64_t here, uint64_t there)
 void violations_see(const struct order_scheme *scheme, unsigned image, const struct entry *e)
 {
 	const uint8_t *at = (const uint8_t *)(trace_args(e) + 1), *end = at + e->result;
-	uint64_t numbers[15], sites[2];
+	uint64_t numbers[15], sites[2], more;
 
 	while (scheme && at < end) {
 		unsigned n = number_get(&at, end) & 15;
 		for (unsigned i = 0; i < n; i++)
 			numbers[i] = number_get(&at, end);
-		count_entry(scheme->entries ? scheme->entries(numbers, n) : "entries");
+		more = 1;
+		const char *name = scheme->entries ? scheme->entries(numbers, n, &more) : "entries";
+		count_entry(name, more);
 		if (scheme->violation && scheme->violation(numbers, n, sites))
 			add(image, sites[0], sites[1]);
 	}

@@ -595,6 +595,7 @@ void order_thread_ends(struct thread *t)
 		return;
 	if (control->verify)
 		check_verify(t);
+	t->order.event = t->self->events / 2;
 	if (ops->end)
 		ops->end(&t->order);
 	t->order_begun = false;

@@ -506,8 +506,9 @@ static void print_ww(const struct order_printer *p)
 	told_close(trace);
 }
 
-static const char *entries(const uint64_t *numbers, unsigned n)
+static const char *entries(const uint64_t *numbers, unsigned n, uint64_t *count)
 {
+	(void)count;
 	return n == 4 && numbers[0] ? "flows" : n == 4 ? "first reads" : n == 3 ? "ends of flows" : "orders of ops";
 }
 

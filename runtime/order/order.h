@@ -237,8 +237,8 @@ struct order_scheme {
 	void (*print)(const struct order_printer *p);
 	/* tplay: does this entry tell of a violation of atomicity? The addresses of its two sites. Optional. */
 	bool (*violation)(const uint64_t *numbers, unsigned n, uint64_t sites[2]);
-	/* What an entry is, in the plural, for heddle stat: "flows". Optional; empty: "entries". */
-	const char *(*entries)(const uint64_t *numbers, unsigned n);
+	/* What an entry tells of, in the plural, and of how many (1 so far), for heddle stat: "flows". Optional; empty: "entries". */
+	const char *(*entries)(const uint64_t *numbers, unsigned n, uint64_t *count);
 	/* One entry of a log, for heddle dump: reads numbers, appends text. Optional. */
 	void (*describe)(const uint64_t *numbers, unsigned n, char *to, size_t room);
 	/* light: makes, from the log of a recording, the one that replay reads: each logs[slot].entry is replaced (malloc).

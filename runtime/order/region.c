@@ -224,9 +224,9 @@ static void print(const struct order_printer *p)
 	free(text);
 }
 
-static const char *entries(const uint64_t *numbers, unsigned n)
+static const char *entries(const uint64_t *numbers, unsigned n, uint64_t *count)
 {
-	(void)numbers, (void)n;
+	(void)numbers, (void)n, (void)count;
 	return "edges";
 }
 

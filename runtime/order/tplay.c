@@ -17,6 +17,7 @@
  *
  * Entries at an event; the low two bits of the first number say which:
  *   SPLIT                          the transaction ends here; or, at an acquire, it ends before that waits
+ *   SPLIT | n << 2                 the thread ends here, and has had n transactions: to be counted, nothing waits for it
  *   VIOLATION | s << 2, n, here, there   the same, because of transaction n of s; addresses of the two sites
  *   EDGE | s << 2, step            step: from the last transaction of s that this thread has waited for
  *   COUNTS | k << 2, k times {s, step}   threads whose counts have grown since this thread's last entry of them
@@ -386,6 +387,10 @@ static void record_release(struct order_thread *t, uint64_t object)
 static void record_end(struct order_thread *t)
 {
 	struct own *own = t->own;
+
+	if (own->transaction > own->told)
+		ORDER_LOG(t, SPLIT | (own->transaction - own->told) << 2);
+	own->told = own->transaction; /* a thread that comes later may have its slot */
 	own->open = own->last_was_read = false;
 }
 
@@ -577,6 +582,10 @@ static void replay_end(struct order_thread *t)
 {
 	struct own *own = t->own;
 
+	if (look(t, t->event) == SPLIT + 1 && (own->head - 1) >> 2) {
+		own->head = 0;
+		order_taken(t);
+	}
 	end_one(own);
 	own->open = own->last_was_read = false;
 }
@@ -598,7 +607,7 @@ static void forked(struct order_thread *t)
 
 #define SCHEME(kind, ...)                                                                                         \
 	{                                                                                                         \
-		.version = 1, .state_size = sizeof(struct state), .thread_size = sizeof(struct own), __VA_ARGS__, \
+		.version = 2, .state_size = sizeof(struct state), .thread_size = sizeof(struct own), __VA_ARGS__, \
 		FOR_TOOL.record = { .open = open,                                                                 \
 				    .end = record_end,                                                            \
 				    .before = kind##_before,                                                      \

@@ -12,6 +12,7 @@ struct follows {
 
 struct own {
 	uint64_t transaction, stamp; /* the current one */
+	uint64_t told;		     /* record: those that have been told of where a thread ended */
 	bool open;		     /* there is one */
 	bool untouched;		     /* no access of it has been finished: nobody can know it */
 	bool last_was_read;	     /* the paper's Ψ */
@@ -42,7 +43,7 @@ static inline void begin_one(struct own *own)
 
 /* tplay_print.c, tool only */
 void tplay_print(const struct order_printer *p);
-const char *tplay_entries(const uint64_t *numbers, unsigned n);
+const char *tplay_entries(const uint64_t *numbers, unsigned n, uint64_t *count);
 void tplay_describe(const uint64_t *numbers, unsigned n, char *to, size_t room);
 bool tplay_violation(const uint64_t *numbers, unsigned n, uint64_t sites[2]);
 #endif

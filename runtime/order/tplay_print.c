@@ -123,7 +123,12 @@ void tplay_describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 	unsigned long long rest = (unsigned long long)numbers[0] >> 2;
 
 	switch (numbers[0] & KIND) {
-	case SPLIT: snprintf(to, room, "the transaction ends before this event"); break;
+	case SPLIT:
+		if (rest)
+			snprintf(to, room, "the thread has had %llu transactions", rest);
+		else
+			snprintf(to, room, "the transaction ends before this event");
+		break;
 	case VIOLATION:
 		snprintf(to, room, "atomicity violated by transaction %llu of thread %llu; sites %#llx, %#llx",
 			 n > 1 ? (unsigned long long)numbers[1] : 0, rest, n > 2 ? (unsigned long long)numbers[2] : 0,
@@ -142,12 +147,16 @@ void tplay_describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 	}
 }
 
-const char *tplay_entries(const uint64_t *numbers, unsigned n)
+const char *tplay_entries(const uint64_t *numbers, unsigned n, uint64_t *count)
 {
 	static const char *const names[] = {
 		[SPLIT] = "splits", [VIOLATION] = "violations", [EDGE] = "interleavings", [COUNTS] = "read counts"
 	};
 
+	if (n && (numbers[0] & KIND) == SPLIT && numbers[0] >> 2) {
+		*count = numbers[0] >> 2;
+		return "transactions";
+	}
 	return n ? names[numbers[0] & KIND] : "entries";
 }
 

@@ -155,6 +155,14 @@ def case_other_version(t):
         refused(t, t.run([t.heddle, verb, t.path('trace')]), 'version')
 
 
+def case_other_version_of_an_order(t):
+    def older(meta):
+        meta['settings']['order version'] += 1
+    changed(t, older)
+    for verb in ('replay', 'dump', 'stat'):
+        refused(t, t.run([t.heddle, verb, t.path('trace')]), '--order=', 'use the heddle that recorded it')
+
+
 def case_other_version_in_a_stream(t):
     t.check(t.record(['true']).status == 0, 'recording failed')
     log = tracefile.Log(tracefile.logs(t.path('trace'))[0])

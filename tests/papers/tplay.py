@@ -99,7 +99,8 @@ def case_tplay_violations_have_lines(t):
         for place in (row['at'], row['after']):
             t.check(any(f'violated.c:{n}:' in place for n in lines), f'{row}')
     text = t.run_well([t.heddle, 'stat', trace]).out.decode()
-    t.check(' violations' in text.split('logged by --order=tplay:')[-1].split('\n')[0], f'what the order logged is not counted: {text}')
+    counted = text.split('logged by --order=tplay:')[-1].split('\n')[0]
+    t.check(' violations' in counted and ' transactions' in counted, f'what the order logged is not counted: {text}')
     t.check(f'{sum(row["count"] for row in found)} violations of atomicity' in text and found[0]['at'] in text, text)
     t.check(b'atomicity violated by transaction' in t.run_well([t.heddle, 'dump', trace]).out, 'heddle dump does not tell')
     t.replays(outcome, trace=trace, timeout=60)

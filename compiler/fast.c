@@ -21,6 +21,8 @@ _Bool __heddle_open_two(struct hook_self *self, uint64_t events, const void *add
 _Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind);
 _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to, const void *from, uint64_t size);
 _Bool __heddle_open_all(struct hook_self *self);
+_Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
+			  uint64_t kind);
 void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 _Bool __heddle_worth(uint64_t more);
@@ -138,6 +140,23 @@ INLINE _Bool __heddle_open_all(struct hook_self *self)
 {
 	return __heddle_bracket(self) < GET(self->until) && self->shift == 63 &&
 	       (claim(self, 0) & (HOOK_READ | HOOK_WRITE)) == (HOOK_READ | HOOK_WRITE);
+}
+
+/*
+ * One of the ranges of a call. Long ones are the runtime's: who wants a page of theirs would have to wait. So are all, where the
+ * program handles faults (group_until is 0): the call may go on behind the handler, outside its bracket. Not where one byte
+ * stands for all memory, at replay: there the runtime has nothing to do, as said in runtime/hooks/group_again.c.
+ */
+INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
+				 uint64_t kind)
+{
+	uint64_t first = (uint64_t)addr, last = first + size - 1;
+	uint64_t until = self->shift == 63 ? GET(self->until) : GET(self->group_until);
+
+	if (!ok || events >= until)
+		return 0;
+	return range_claimed(self, first, size, kind) ||
+	       (size <= HOOK_BYTES_MAX && __heddle_pages(self, first >> self->shift, last >> self->shift, kind));
 }
 
 /* A fault in the bracket may have been handled, and then the count has moved on. The comparison feeds a branch alone,

@@ -61,7 +61,8 @@
 
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
-#define HOOK_ROUNDS_MAX (1ull << 18) /* of a loop in one bracket, for which others may have to wait */
+#define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
+#define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
 
 enum { HOOK_READ = 1, HOOK_WRITE = 2 };
 #define HOOK_LIMITED 256u

@@ -487,16 +487,19 @@ static void enter_string(struct module *m, const struct range *r, LLVMValueRef s
 		  (LLVMValueRef[]){ site, string, limit_of(m, r), number(m, r->unit), number(m, r->kind) }, 5);
 }
 
+static LLVMValueRef known_bytes(struct module *m, const struct range *r)
+{
+	LLVMValueRef size = widen(m, r->size, false);
+
+	return r->times ? LLVMBuildMul(builder, size, widen(m, r->times, false), "") : size;
+}
+
 static void enter(struct module *m, const struct range *r, LLVMValueRef site)
 {
 	LLVMValueRef addr = r->addr, size = NULL;
 
 	switch (r->form) {
-	case RANGE_BYTES:
-		size = widen(m, r->size, false);
-		if (r->times)
-			size = LLVMBuildMul(builder, size, widen(m, r->times, false), "");
-		break;
+	case RANGE_BYTES: size = known_bytes(m, r); break;
 	case RANGE_STRING: enter_string(m, r, site); return;
 	case RANGE_APPEND: {
 		LLVMValueRef have = string_bytes(m, addr, number(m, INT64_MAX), r->unit);
@@ -521,15 +524,38 @@ static void close_bracket(void)
 	CALL_FAST(close, self, CALL_FAST(events, self));
 }
 
+/* Are its bytes known before, so that their claims can be looked at? */
+static bool is_known(const struct access *a)
+{
+	for (unsigned i = 0; i < a->range_count; i++)
+		if (a->ranges[i].form != RANGE_BYTES)
+			return false;
+	return a->range_count > 0;
+}
+
+/* Opens the bracket. True: nobody needs to be asked. */
+static LLVMValueRef open_group(struct module *m, const struct access *a)
+{
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), ok = LLVMConstInt(m->i1, 1, false);
+
+	if (!is_known(a))
+		return CALL_FAST(open_all, self);
+	LLVMValueRef events = CALL_FAST(bracket, self);
+	for (unsigned i = 0; i < a->range_count; i++) {
+		const struct range *r = &a->ranges[i];
+		ok = CALL_FAST(open_bytes, ok, self, events, r->addr, known_bytes(m, r), number(m, r->kind));
+	}
+	return ok;
+}
+
 /* Enters the ranges before the instruction `at`, and leaves them there too unless they are held. Returns whether the
    runtime was asked. The builder stands before `at` then. */
 static LLVMValueRef group(struct module *m, const struct access *a, LLVMValueRef site, LLVMValueRef at, bool held)
 {
 	LLVMBasicBlockRef head = LLVMGetInstructionParent(at), go = cut(at);
 	LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(m->context, go, "");
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0), all = CALL_FAST(open_all, self);
 
-	likely(m, LLVMBuildCondBr(builder, all, go, slow));
+	likely(m, LLVMBuildCondBr(builder, open_group(m, a), go, slow));
 	LLVMPositionBuilderAtEnd(builder, slow);
 	for (unsigned i = 0; i < a->range_count; i++)
 		enter(m, &a->ranges[i], site);

@@ -53,6 +53,16 @@ static void note_range(struct group *g, const struct hook_site *site, uint64_t f
 	g->range[g->count++].kind = kind;
 }
 
+/* Most characters are bytes: for them no call. */
+static inline bool is_end(const uint8_t *character, uint64_t unit)
+{
+	uint32_t wide = 0;
+	if (likely(unit == 1))
+		return !*character;
+	memcpy(&wide, character, unit);
+	return !wide;
+}
+
 uint64_t group_string_ends(uint64_t addr, uint64_t n, uint64_t unit)
 {
 	uint8_t bytes[64];
@@ -60,12 +70,9 @@ uint64_t group_string_ends(uint64_t addr, uint64_t n, uint64_t unit)
 		now = MIN(n - at, sizeof bytes);
 		if (user_copy(bytes, (void *)(addr + at), now))
 			return at + unit;
-		for (uint64_t i = 0; i + unit <= now; i += unit) {
-			uint32_t c = 0;
-			memcpy(&c, bytes + i, unit);
-			if (!c)
+		for (uint64_t i = 0; i + unit <= now; i += unit)
+			if (is_end(bytes + i, unit))
 				return at + i + unit;
-		}
 	}
 	return 0;
 }

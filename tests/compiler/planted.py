@@ -1,16 +1,21 @@
-"""Brackets held over loops (compiler/held.c): a program with such loops must notice when fast.c lacks something that they need."""
+"""What heddle-cc puts into programs (compiler/fast.c): a program with such code must notice when something of it is missing."""
 import os
 import shutil
 
 from harness import ROOT, Failure
 
 RUNS = 8
-# What is left out: [(text, instead)] in compiler/fast.c.
-FAULTS = {
+# Of brackets that are held over loops (compiler/held.c), what is left out: [(text, instead)] in compiler/fast.c.
+HELD = {
     'the look at a claim': [('return (GET(((const uint8_t *)claims)[addr >> shift]) & kind) != 0;', 'return 1;')],
     'the count at a miss': [('\t__atomic_store_n(&self->events, events, __ATOMIC_RELEASE);\n\t__atomic_signal_fence', '\t__atomic_signal_fence')],
     'the next entry of the log': [('uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;',
                                    'uint64_t until = ~0ull, most = events + 2 * HOOK_HELD;')],
+}
+# Of calls whose bytes are known before.
+BYTES = {
+    'the look at the claims of a few bytes': [('return range_claimed(self, first, size, kind) ||', 'return last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
+    'the look at the claims of many': [('__heddle_pages(self, first >> self->shift, last >> self->shift, kind));', '1);')],
 }
 
 
@@ -41,14 +46,14 @@ def is_same(t, top, program, seed):
     return (replayed.status, replayed.out) == (recorded.status, recorded.out)
 
 
-def build(t, top):
+def build(t, top, bug):
     program = t.path('program')
-    t.run_well([f'{top}/bin/heddle-cc', '--select=all', '-O2', '-g', '-pthread', f'{ROOT}/tests/bugs/held_loops.c', '-o', program])
+    t.run_well([f'{top}/bin/heddle-cc', '--select=all', '-O2', '-g', '-pthread', f'{ROOT}/tests/bugs/{bug}.c', '-o', program])
     return program
 
 
-def is_noticed(t, top, what):
-    program = build(t, top)
+def is_noticed(t, top, bug, what):
+    program = build(t, top, bug)
     for seed in range(1, RUNS + 1):
         try:
             same = is_same(t, top, program, seed)
@@ -60,10 +65,18 @@ def is_noticed(t, top, what):
     return False
 
 
-def case_held_faults(t):
-    program = build(t, t.settings.build)
+def each_is_noticed(t, bug, faults):
+    program = build(t, t.settings.build, bug)
     for seed in range(1, RUNS + 1):
         t.check(is_same(t, t.settings.build, program, seed), f'--chaos={seed}: nothing is planted, and the replay is another run')
-    for what, changes in FAULTS.items():
-        if not is_noticed(t, plant(t, changes), what):
+    for what, changes in faults.items():
+        if not is_noticed(t, plant(t, changes), bug, what):
             raise Failure(f'compiler/fast.c without {what}: not noticed in {RUNS} runs')
+
+
+def case_held_faults(t):
+    each_is_noticed(t, 'held_loops', HELD)
+
+
+def case_bytes_faults(t):
+    each_is_noticed(t, 'compared_bytes', BYTES)

@@ -67,29 +67,9 @@ enum lock_action locksets_action(const struct call *c)
 	return LOCK_NOTHING;
 }
 
-static bool exists_once(const struct object *o)
-{
-	if (o->given)
-		return false;
-	return o->kind == OBJECT_GLOBAL ||
-	       ((o->kind == OBJECT_STACK || o->kind == OBJECT_HEAP) && program_is_once(o->value));
-}
-
-/* The one place of a lock, or 0. */
-static uint32_t lock_place(LLVMValueRef address)
-{
-	const struct bits *set = objects_of(address);
-
-	if (!set || bits_count(set) != 1)
-		return 0;
-	uint32_t place = set->words[0].at * 64 + (uint32_t)__builtin_ctzll(set->words[0].bits);
-	const struct place *p = solve_place(place);
-	return !p->stride && exists_once(solve_object_at(p->object)) ? place : 0;
-}
-
 static uint64_t lock_bit(LLVMValueRef address)
 {
-	uint32_t place = lock_place(address);
+	uint32_t place = program_single_place(address);
 
 	for (unsigned i = 0; place && i < lock_count; i++)
 		if (locks[i] == place)
@@ -131,7 +111,7 @@ static void list_locks(void)
 		if (action == LOCK_NOTHING || action == LOCK_RELEASE)
 			continue;
 		LLVMValueRef address = LLVMGetOperand(program.calls[i].inst, 0);
-		uint32_t place = lock_place(address);
+		uint32_t place = program_single_place(address);
 		if (place && !lock_bit(address) && lock_count < MOST_LOCKS)
 			locks[lock_count++] = place;
 	}

@@ -1,5 +1,5 @@
 /*
- * What the files about phases share: barriers.c, uniform.c, phases.c, rounds.c.
+ * What the files about phases share: barriers.c, handmade.c, uniform.c, phases.c, rounds.c.
  *
  * Words
  *   segment   what a thread runs from its beginning, or from a barrier that it has passed, until it waits again
@@ -17,7 +17,19 @@ void barriers_end(void);
 /* Does this call wait for all of the team? */
 bool barriers_count(uint32_t call, unsigned team, bool with_main);
 bool barriers_same(uint32_t a, uint32_t b); /* two calls that wait */
-bool barriers_is_one(uint32_t function);    /* --barrier=NAME */
+bool barriers_is_one(uint32_t function);    /* a function that is one: --barrier=NAME, or of the program's own */
+
+/* ---- handmade.c ---------------------------------------------------------------------------------------------------------- */
+
+/* A barrier from a mutex, a condition and a counter: as many parties as this value, and so many more. */
+struct handmade {
+	LLVMValueRef parties;
+	int more;
+};
+bool handmade_may_be(LLVMValueRef function); /* by what it calls; of a module that is not yet the program, too */
+bool handmade_find(uint32_t function, struct handmade *found);
+/* What is at a place, if nothing is ever stored there; NULL: not known. */
+LLVMValueRef handmade_first_value(uint32_t place, unsigned bits);
 
 /* ---- phases.c ------------------------------------------------------------------------------------------------------------ */
 

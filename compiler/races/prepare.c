@@ -3,11 +3,11 @@
  *
  * A call that waits at a barrier is marked `convergent`: the optimiser may not make it depend on a condition that it did not depend
  * on before. Otherwise the ways of a thread that has no work and of one that has some would get a call each, and it could not
- * be seen any more that all pass it. A function that a thread may begin with stays a function, also where it is called: it is then
+ * be seen any more that all pass it. Functions that may be barriers of the program's own (handmade.c) stay functions, and are marked, too. A function that a thread may begin with stays a function, also where it is called: it is then
  * the same for the first thread and the others.
  */
 #include <string.h>
-#include "compiler/races/races.h"
+#include "compiler/races/phases.h"
 
 static void mark(LLVMValueRef function, const char *attribute)
 {
@@ -56,13 +56,25 @@ static void mark_named(LLVMModuleRef module)
 			}
 }
 
+/* What they wait with is marked, too: a function that calls nothing of the kind does not keep its own mark. */
+static void mark_handmade(LLVMModuleRef module)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+		if (!LLVMIsDeclaration(f) && !has(f, "alwaysinline") && handmade_may_be(f)) {
+			mark(f, "convergent");
+			mark(f, "noinline");
+		}
+}
+
 bool races_prepare(LLVMModuleRef module)
 {
-	LLVMValueRef wait = LLVMGetNamedFunction(module, "pthread_barrier_wait");
+	static const char *const waits[] = { "pthread_barrier_wait", "pthread_cond_wait", "cnd_wait" };
 
-	if (wait)
-		mark(wait, "convergent");
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+		if (LLVMGetNamedFunction(module, waits[i]))
+			mark(LLVMGetNamedFunction(module, waits[i]), "convergent");
 	mark_named(module);
+	mark_handmade(module);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
 		if (may_begin_thread(f) && !has(f, "alwaysinline"))
 			mark(f, "noinline");

@@ -233,6 +233,20 @@ bool program_function_is_once(uint32_t block)
 	return function_is_once(program.blocks[block].function, 0);
 }
 
+uint32_t program_single_place(LLVMValueRef address)
+{
+	const struct bits *set = objects_of(address);
+
+	if (!set || bits_count(set) != 1)
+		return 0;
+	uint32_t place = set->words[0].at * 64 + (uint32_t)__builtin_ctzll(set->words[0].bits);
+	const struct place *p = solve_place(place);
+	const struct object *o = solve_object_at(p->object);
+	bool once = o->kind == OBJECT_GLOBAL ||
+		    ((o->kind == OBJECT_STACK || o->kind == OBJECT_HEAP) && program_is_once(o->value));
+	return p->stride || o->given || !once ? 0 : place;
+}
+
 bool program_comes_before(LLVMValueRef a, LLVMValueRef b)
 {
 	LLVMBasicBlockRef x = LLVMGetInstructionParent(a), y = LLVMGetInstructionParent(b);

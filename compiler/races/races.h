@@ -70,6 +70,8 @@ bool program_is_once(LLVMValueRef inst);		     /* is this place passed at most o
 const struct call *program_only_call(LLVMValueRef function); /* of one that is run once by the first thread, or NULL */
 bool program_comes_before(LLVMValueRef a, LLVMValueRef b);   /* in one function: on every way to b, a is passed */
 bool program_function_is_once(uint32_t block);		     /* is the function around it? */
+/* The only place that an address can be, in an object that exists once and that code outside does not know; or 0. */
+uint32_t program_single_place(LLVMValueRef address);
 
 /* ---- threads.c --------------------------------------------------------------------------------------------------------- */
 

@@ -159,19 +159,10 @@ static bool before_threads(const struct party *p, void *load)
 
 bool stable_load(LLVMValueRef load, bool by_main)
 {
-	const struct bits *set = objects_of(LLVMGetOperand(load, 0));
-
-	if (!set || bits_count(set) != 1)
-		return false;
-	uint32_t place = set->words[0].at * 64 + (uint32_t)__builtin_ctzll(set->words[0].bits);
-	const struct place *p = solve_place(place);
-	const struct object *o = solve_object_at(p->object);
+	uint32_t place = program_single_place(LLVMGetOperand(load, 0));
 	uint64_t size = LLVMStoreSizeOfType(program.m->layout, LLVMTypeOf(load));
-	bool once = o->kind == OBJECT_GLOBAL ||
-		    ((o->kind == OBJECT_STACK || o->kind == OBJECT_HEAP) && program_is_once(o->value));
-	if (o->given || p->stride || !once)
-		return false;
-	return stable_each_writer(place, size, before_threads, by_main ? load : NULL);
+
+	return place && stable_each_writer(place, size, before_threads, by_main ? load : NULL);
 }
 
 struct only {

@@ -338,15 +338,14 @@ static bool written_once(LLVMValueRef store, uint64_t size, const struct frame *
 static Z3_ast load_term(LLVMValueRef v, const struct frame *f)
 {
 	const struct frame *top = f;
-	const struct bits *set = objects_of(LLVMGetOperand(v, 0));
 
 	while (top->up && !top->up->creates)
 		top = top->up;
 	bool by_main = !top->up; /* also in frames of creation */
 	if (LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic)
 		return unknown_of(v, f);
-	if (set && bits_count(set) == 1 && stable_load(v, by_main)) {
-		uint32_t place = set->words[0].at * 64 + (uint32_t)__builtin_ctzll(set->words[0].bits);
+	if (stable_load(v, by_main)) {
+		uint32_t place = program_single_place(LLVMGetOperand(v, 0));
 		char kind[32];
 		snprintf(kind, sizeof kind, "m%u_%u_", width(v), place);
 		return named(kind, &names, v);

@@ -27,6 +27,11 @@ FAULTS = {
     'number_without_lock': (C + 'tickets.c', 'return g->locks;', 'return true;', 'id_counter_two_locks.c', False),
     'number_again': (C + 'tickets.c', 'if (!load)\n\t\treturn false;', 'if (!load)\n\t\treturn true;', 'id_counter_reset.c', False),
     'released_early': (C + 'taken.c', 'return may_release(c) ? NULL : before;', 'return before;', 'lock_array_released_early.c', False),
+    'wakes_early': (C + 'handmade.c', 'scene == NOT_LAST || scene == EARLY ||', 'scene == NOT_LAST ||', 'barrier_handmade_if.c', True),
+    'not_set_back': (C + 'handmade.c', '(scene == LAST ? !zero :', '(scene == LAST ? false :', 'barrier_handmade_not_reset.c', False),
+    'begins_anywhere': (C + 'handmade_cells.c', '(first && LLVMIsNull(first))', 'first', 'barrier_handmade_begins_at_one.c', False),
+    'others_write': (C + 'handmade_cells.c', 'return p->function == handmade.number &&', 'return p->function != handmade.number ||', 'barrier_handmade_other_writes.c', False),
+    'handmade_count': (C + 'barriers.c', 'bool enough = terms_surely(', 'bool enough = true || terms_surely(', 'barrier_handmade_main_too.c', False),
     'released_by_other': (C + 'taken.c', 'other && last_taken(c->inst) != other', 'other && 0', 'lock_array_released_by_other.c', False),
 }
 

@@ -2,7 +2,8 @@
 an analysis leaves out.
 
 A program is a function of its number, ends in every interleaving, and prints nothing that matters. Some of its accesses race,
-most do not: the mistakes (a wrong lock, one element too many, a barrier that lets everybody pass) are chosen at random, too.
+most do not: the mistakes (a wrong lock, one element too many, a barrier that lets everybody pass, one of the program's own that does not hold) are
+chosen at random, too.
 """
 import glob
 import os
@@ -33,6 +34,7 @@ class Program:
         self.phases = self.random.randint(1, 4)
         self.rounds = self.pick('', '3', 'rounds', 'rounds')    # around the phases
         self.after = self.chance(2)
+        self.barrier = self.pick('pthread_barrier_wait(&barrier);', 'pthread_barrier_wait(&barrier);', 'own_barrier();')
         # few kinds of statements in one program: what all of them touch is hooked anyway
         self.focus = self.random.sample((self.locked, self.unlocked, self.partition, self.whole, self.rows, self.own, self.private,
                                          self.publish, self.call, self.turns), self.random.randint(1, 4))
@@ -121,9 +123,25 @@ class Program:
     def wait(self):
         """One wait; perhaps it is in a function, or not the same one for all."""
         if self.chance(6):
-            return [f'if (id % 2) {{ {NEWLINE.join(self.statements(2))} pthread_barrier_wait(&barrier); }}',
-                    f'else {{ pthread_barrier_wait(&barrier); {NEWLINE.join(self.statements(2))} }}']
-        return [self.pick('pthread_barrier_wait(&barrier);', 'meet();', 'sink += step(id, round);')]
+            return [f'if (id % 2) {{ {NEWLINE.join(self.statements(2))} {self.barrier} }}',
+                    f'else {{ {self.barrier} {NEWLINE.join(self.statements(2))} }}']
+        return [self.pick(self.barrier, 'meet();', 'sink += step(id, round);')]
+
+    def own_barrier(self):
+        """Built from a mutex, a condition and a counter; whatever is wrong, nobody waits for ever that would not with a right one."""
+        number, back = self.pick(*6 * [('== parties', 'arrived = 0;')], ('== 1', 'arrived = 0;'), ('>= parties', ''))
+        parties = 'THREADS' if not self.chance(8) else '1'
+        yield f'static int parties = {parties}, arrived, generation;'
+        yield 'static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;'
+        yield 'static pthread_cond_t own_condition = PTHREAD_COND_INITIALIZER;'
+        yield 'static NOINLINE void own_barrier(void)'
+        yield '{'
+        yield '    pthread_mutex_lock(&own_lock);'
+        yield '    int mine = generation;'
+        yield f'    if (++arrived {number}) {{ {back} generation++; pthread_cond_broadcast(&own_condition); }}'
+        yield '    else while (mine == generation) pthread_cond_wait(&own_condition, &own_lock);'
+        yield '    pthread_mutex_unlock(&own_lock);'
+        yield '}'
 
     def turns(self):
         """Two arrays in turn, by the round."""
@@ -163,7 +181,8 @@ class Program:
         yield 'static pthread_mutex_t m0 = PTHREAD_MUTEX_INITIALIZER, m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;'
         yield 'static pthread_barrier_t barrier;'
         yield 'static long rounds = 2, turn[2][THREADS];'
-        yield 'static NOINLINE void meet(void) { pthread_barrier_wait(&barrier); }'
+        yield from self.own_barrier()
+        yield f'static NOINLINE void meet(void) {{ {self.barrier} }}'
         yield 'static NOINLINE void take(pthread_mutex_t *m) { pthread_mutex_lock(m); }'
         yield 'static NOINLINE void give(pthread_mutex_t *m) { pthread_mutex_unlock(m); }'
         yield 'static NOINLINE void touch(struct item *i) { i->y += i->x; i->tag++; }'
@@ -182,7 +201,7 @@ class Program:
         yield '{'
         yield '    long sink = 0, from = id * K, to = from + K;'
         yield f'    {NEWLINE.join(self.statements(2))}'
-        yield '    pthread_barrier_wait(&barrier);'
+        yield f'    {self.barrier}'
         yield f'    {NEWLINE.join(self.statements(2))}'
         yield '    (void)from, (void)to, (void)round;'
         yield '    return sink;'

@@ -8,6 +8,7 @@
 #endif
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,35 @@ static UNUSED void team(long n, void *(*work)(void *))
 		pthread_create(&threads[i], NULL, work, (void *)(intptr_t)i);
 	for (long i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
+}
+
+/* The same if some may wait for ever: who has not called say_done() after a while is left behind. */
+static UNUSED int how_many_done;
+
+static UNUSED void *say_done(long result)
+{
+	__atomic_fetch_add(&how_many_done, 1, __ATOMIC_RELAXED); /* orders nothing */
+	return (void *)result;
+}
+
+static UNUSED bool are_done(long n)
+{
+	return __atomic_load_n(&how_many_done, __ATOMIC_RELAXED) >= n;
+}
+
+static UNUSED void wait_for_done(long n)
+{
+	for (int turn = 0; turn < 300 && !are_done(n); turn++)
+		usleep(500);
+}
+
+static UNUSED void team_for_a_while(long n, void *(*work)(void *))
+{
+	pthread_t thread;
+
+	for (long i = 0; i < n; i++)
+		pthread_create(&thread, NULL, work, (void *)(intptr_t)i);
+	wait_for_done(n);
 }
 
 /* One thread each, at the same time; both have ended when it returns. */

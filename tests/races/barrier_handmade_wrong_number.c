@@ -1,0 +1,39 @@
+// Four threads, but the hand-made barrier lets go of every two.
+// expect: race a b
+#include "golden.h"
+
+#define THREADS 4
+static volatile int shared;
+static int arrived, round_number;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t all_here = PTHREAD_COND_INITIALIZER;
+
+static NOINLINE void barrier_wait(void)
+{
+	pthread_mutex_lock(&lock);
+	int mine = round_number;
+	if (++arrived == THREADS / 2) {
+		arrived = 0;
+		round_number++;
+		pthread_cond_broadcast(&all_here);
+	}
+	while (mine == round_number)
+		pthread_cond_wait(&all_here, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void *work(void *arg)
+{
+	if (id_of(arg) == 0) {
+		wait_for_done(1);
+		shared = 5; // @a
+	}
+	barrier_wait();
+	return say_done(shared); // @b
+}
+
+int main(void)
+{
+	team(THREADS, work);
+	return 0;
+}

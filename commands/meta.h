@@ -50,6 +50,15 @@ char *cpu_features(void);
 /* Dies if the recording was made on a processor with instructions that this one lacks. */
 void cpu_need_same(const struct meta *meta);
 
+/* ---- checkpoint.c: a replayed process that stands still, as a file ---- */
+/* Dies if processes of this recording cannot go on with the memory of others. */
+void checkpoint_need_possible(const struct meta *meta);
+FILE *checkpoint_create(const char *path);
+/* Writes the memory of the process of which c->stopped is a thread. */
+void checkpoint_save(FILE *out, const char *path, const struct meta *meta, const struct control *c);
+/* Dies if it is damaged, or not of this recording. How many writes had been shown. */
+uint64_t checkpoint_check(const char *path, const struct meta *meta, const char *loader);
+
 /* ---- build.c ---- */
 /* Dies, with both build ids, if the file is not the program of that image. */
 void build_need_same(const struct meta *meta, unsigned image, const char *file);

@@ -27,6 +27,8 @@ static const char help[] =
 	"      --quiet     do not show the program's output\n"
 	"      --races     tell which accesses were in no order that the program made\n"
 	"      --atomicity tell where another thread came between two accesses that belong together\n"
+	"      --save=FILE  with --checkpoint: write the state to FILE, and end there\n"
+	"      --from=FILE  begin at the checkpoint that --save has written to FILE\n"
 	"      --json, --sarif\n"
 	"                  the same as JSON or SARIF, without the program's output\n"
 	"      --pid=PID   only the process that had this id\n"
@@ -51,7 +53,8 @@ struct replay {
 	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
 	uint32_t watches;
 	long repeat, pid, image, solve_time;
-	char *checkpoint, *program;
+	char *checkpoint, *program, *save, *from;
+	FILE *saved; /* what --save writes; NULL: it is there */
 	unsigned checkpoint_thread;
 	uint64_t checkpoint_event;
 	struct meta meta;
@@ -134,7 +137,7 @@ static void unpack(struct replay *r)
 	struct trace_problem problem;
 
 	/* who goes back, or has several looks at a stream, needs all of it */
-	if (r->repeat == 1 && !r->debug.gdb && !r->races && !r->checkpoint)
+	if (r->repeat == 1 && !r->debug.gdb && !r->races && !r->checkpoint && !r->from)
 		late_choose(&r->meta.list);
 	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &r->shown, &problem)) {
 		progress_end();
@@ -236,6 +239,27 @@ static void use_program(struct replay *r)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
+static void begin_at(const struct replay *r, struct control *c)
+{
+	char path[PATH_MAX];
+
+	if (!realpath(r->from, path) || strlen(path) >= sizeof c->begin_at)
+		die("%s: %s", r->from, strerror(errno));
+	strcpy(c->begin_at, path);
+	c->shown = checkpoint_check(r->from, &r->meta, c->loader);
+}
+
+/* True: the process stood still, and its memory is in the file. It has nothing more to do then. */
+static bool save_if_stopped(struct replay *r)
+{
+	/* acquire: with the release in checkpoint_file_leave() */
+	if (r->saved && __atomic_load_n(&r->tree.control->stopped, __ATOMIC_ACQUIRE)) {
+		checkpoint_save(r->saved, r->save, &r->meta, r->tree.control);
+		r->saved = NULL;
+	}
+	return r->save && !r->saved;
+}
+
 static void start(struct replay *r)
 {
 	struct control *c;
@@ -258,7 +282,10 @@ static void start(struct replay *r)
 	if (r->checkpoint) {
 		c->checkpoint_slot = 1 + r->checkpoint_thread;
 		c->checkpoint_event = r->checkpoint_event;
+		c->save = r->save != NULL;
 	}
+	if (r->from)
+		begin_at(r, c);
 	size_t missing = trace_shown_missing(&r->shown, c->missing, MISSING_MAX);
 	if (missing > MISSING_MAX)
 		die("%s lacks %zu of the writes that were shown: it is damaged", r->meta.dir, missing);
@@ -286,9 +313,9 @@ static int run(struct replay *r)
 	siginfo_t info;
 
 	while (tree_reap(&r->tree)) {
-		if (ended_by || __atomic_load_n(&r->tree.control->stop, __ATOMIC_ACQUIRE))
+		if (save_if_stopped(r) || ended_by || __atomic_load_n(&r->tree.control->stop, __ATOMIC_ACQUIRE))
 			tree_kill();
-		int sig = tree_signal(&r->tree, &info, 50);
+		int sig = tree_signal(&r->tree, &info, r->saved ? 5 : 50);
 		if (sig && sig != SIGCHLD && sig != SIGUSR1 && sig != SIGUSR2)
 			ended_by = sig;
 	}
@@ -380,6 +407,11 @@ static int report(struct replay *r)
 	if (r->checkpoint && !c->copied && (c->stop == STOP_NONE || c->stop == STOP_ENDED))
 		die("thread %u does not come to event %s: `heddle dump` lists its events", r->checkpoint_thread,
 		    strchr(r->checkpoint, ':') + 1);
+	if (r->save && !r->saved) {
+		note("%s has the state at %s; `heddle replay --from=%s` goes on from there", r->save, r->checkpoint,
+		     r->save);
+		return 0;
+	}
 	if (r->repeat > 1)
 		return report_repeats(r);
 	if (c->stop != STOP_NONE)
@@ -432,7 +464,8 @@ static int run_replay(int argc, char **argv)
 		{ "image", 0, OPTION_NUMBER, &r.image },	 { "solve-time", 0, OPTION_NUMBER, &r.solve_time },
 		{ "watch", 0, OPTION_TEXT, &r.watch },		 { "work-dir", 0, OPTION_TEXT, &r.work_dir },
 		{ "program", 0, OPTION_TEXT, &r.program },	 { "gdb", 0, OPTION_FLAG, &r.debug.gdb },
-		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port }, OPTIONS_END,
+		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port }, { "save", 0, OPTION_TEXT, &r.save },
+		{ "from", 0, OPTION_TEXT, &r.from },		 OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, false);
@@ -457,12 +490,20 @@ static int run_replay(int argc, char **argv)
 		usage("a debugger takes one replay as it is: without --repeat, --checkpoint, --races and --atomicity");
 	if (!r.watch != !r.work_dir || (r.watch && !(r.watches = read_watch(r.watch))))
 		usage("--watch=races,story,places and --work-dir=DIR go together");
+	if (r.save && (!r.checkpoint || r.repeat > 1))
+		usage("--save goes with --checkpoint, and without --repeat");
+	if ((r.save || r.from) && (looks || r.watch || r.debug.gdb || r.pid >= 0 || r.image >= 0))
+		usage("--save and --from take a plain replay of the whole recording");
+	if (r.from && r.checkpoint)
+		usage("--from begins at a checkpoint: without --checkpoint");
 	open_trace(&r.meta, argv[0]);
 	meta_need_same_machine(&r.meta);
 	cpu_need_same(&r.meta);
 	if (looks && !*r.meta.order)
 		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
 		    r.meta.dir);
+	if (r.save || r.from)
+		checkpoint_need_possible(&r.meta);
 	catch_signals();
 	make_work_dir(r.work_dir);
 	unpack(&r);
@@ -471,6 +512,8 @@ static int run_replay(int argc, char **argv)
 		use_program(&r);
 	schedule_find(&r.meta, work_dir, (unsigned)r.solve_time);
 	end_if_interrupted();
+	if (r.save)
+		r.saved = checkpoint_create(r.save);
 	start(&r);
 	if (r.debug.gdb) {
 		r.debug.image = r.image;
@@ -479,6 +522,8 @@ static int run_replay(int argc, char **argv)
 		return status;
 	}
 	int ended_by = run(&r);
+	if (r.saved)
+		unlink(r.save);
 	late_end(r.feeder);
 	enum findings_format format = r.sarif ? FINDINGS_SARIF : r.json ? FINDINGS_JSON : FINDINGS_TEXT;
 	if (looks && !ended_by)

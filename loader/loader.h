@@ -22,10 +22,18 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 		     uint64_t interpreter_base);
 /* Tells the kernel where arguments, environment, code and heap are. */
 void stack_tell_kernel(const struct elf_image *program, long exe_fd);
+/* The same in another process that goes on with the memory of the one that was told; the heap has grown to `heap_end`. */
+void stack_tell_kernel_again(uint64_t heap_end);
 
 /* ---- filter.c --------------------------------------------------------------------- */
 long filter_install(void);
 
+/* ---- checkpoint_file.c ------------------------------------------------------------- */
+/* The process becomes the one whose checkpoint control->begin_at has. */
+_Noreturn void checkpoint_file_begin(void);
+
 /* ---- start.c ----------------------------------------------------------------------- */
+/* What the kernel is to do for us: the counter traps, system calls enter from the gate alone. */
+void kernel_prepare(void);
 _Noreturn void loader_start(uint64_t *sp);
 #endif

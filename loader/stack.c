@@ -40,6 +40,8 @@ static struct {
 	uint64_t sp;
 } built;
 
+static struct prctl_mm_map told; /* to the kernel */
+
 static uint64_t push(uint64_t *top, const void *data, size_t n)
 {
 	*top -= n;
@@ -200,7 +202,7 @@ void stack_tell_kernel(const struct elf_image *program, long exe_fd)
 	for (unsigned i = 0; i < built.auxv_words; i += 2)
 		if (auxv[i] == AT_ENTRY)
 			auxv[i + 1] = built.entry;
-	struct prctl_mm_map map = {
+	told = (struct prctl_mm_map){
 		.start_code = program->code[0],
 		.end_code = program->code[1],
 		.start_data = program->data[0] ? program->data[0] : program->code[0],
@@ -217,9 +219,21 @@ void stack_tell_kernel(const struct elf_image *program, long exe_fd)
 		.exe_fd = (uint32_t)exe_fd,
 	};
 	/* with the exe link where the kernel lets us, else without; then special_readlink() answers */
-	exe_link_set = SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0) == 0;
+	exe_link_set = SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &told, sizeof told, 0) == 0;
 	if (!exe_link_set) {
-		map.exe_fd = ~0u;
-		SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
+		told.exe_fd = ~0u;
+		SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &told, sizeof told, 0);
 	}
+}
+
+/* Without what only the program's own questions to the kernel would need, which replay does not ask. */
+void stack_tell_kernel_again(uint64_t heap_end)
+{
+	told.brk = heap_end;
+	told.auxv = 0;
+	told.auxv_size = 0;
+	told.exe_fd = ~0u;
+	long r = SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &told, sizeof told, 0);
+	if (r < 0)
+		cannot("the kernel cannot be told where the heap of the checkpoint ends: error %d", -r);
 }

@@ -437,6 +437,19 @@ static void map_signal_return(void)
 	SYS3(__NR_mprotect, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_EXEC);
 }
 
+void kernel_prepare(void)
+{
+	SYS5(__NR_prctl, PR_SET_TSC, 2 /* PR_TSC_SIGSEGV */, 0, 0, 0);
+	if (control->filtered)
+		return;
+	long r = filter_install();
+	if (r < 0)
+		cannot("the kernel refuses a seccomp filter (error %d), without which nothing can be recorded\n"
+		       "heddle: `heddle doctor` tells more",
+		       -r);
+	control->filtered = 1;
+}
+
 static _Noreturn void launch(struct launch *l)
 {
 	struct elf_image program, interpreter = { 0 };
@@ -459,14 +472,7 @@ static _Noreturn void launch(struct launch *l)
 	if (l->interpreter_fd >= 0)
 		file_close(l->interpreter_fd);
 	counter_prepare();
-	SYS5(__NR_prctl, PR_SET_TSC, 2 /* PR_TSC_SIGSEGV */, 0, 0, 0);
-	if (!control->filtered) {
-		if ((r = filter_install()) < 0)
-			cannot("the kernel refuses a seccomp filter (error %d), without which nothing can be recorded\n"
-			       "heddle: `heddle doctor` tells more",
-			       -r);
-		control->filtered = 1;
-	}
+	kernel_prepare();
 	checkpoint_start();
 	if (replaying && image_number == control->root_image && control->repeat > 1 && !checkpoint_wanted)
 		run_copies();
@@ -510,6 +516,10 @@ static void on_our_stack(void *unused)
 	(void)unused;
 	signals_early();
 	leave_own_file();
+	if (*control->begin_at) {
+		unmap_rest();
+		checkpoint_file_begin();
+	}
 	const char *image = given.argv[2];
 	image_number = (uint32_t)parse_number(&image);
 	if (*image == '<') { /* "IMAGE<RING" */

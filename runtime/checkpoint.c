@@ -27,6 +27,8 @@
  * pointer and cleared word; the new thread's first act is the return from the handler, by the saved frame.
  *
  * What the kernel keeps and a fork does not: timers and the real ids. Neither is used at replay.
+ *
+ * The copy may also be a file, from which another process gets its memory: loader/checkpoint_file.c.
  */
 #include "loader/arch/arch.h"
 #include "runtime/memory/maps.h"
@@ -41,7 +43,7 @@ static struct thread *requester;
 static uint32_t stop_lock; /* of the decision to stop, with what is kept of the thread */
 static uint32_t rounds;	   /* futex: how often those who had stopped were told to go on */
 #define STOP_ROUNDS 10000  /* a second or two */
-static uint8_t first_stack[65536] __attribute__((aligned(16)));
+uint8_t checkpoint_stack[CHECKPOINT_STACK] __attribute__((aligned(CHECKPOINT_STACK)));
 
 static _Noreturn void end_like(int status)
 {
@@ -231,11 +233,11 @@ static void let_go(void)
 	futex_wake(&rounds);
 }
 
-static _Noreturn void go_on_in_copy(void)
+_Noreturn void checkpoint_begin_copy(void)
 {
 	requester = 0;
 	stop_lock = 0; /* a thread that was about to end may have held it */
-	run_on_stack((uint64_t)first_stack + sizeof first_stack, lead_copy, 0);
+	run_on_stack((uint64_t)checkpoint_stack + sizeof checkpoint_stack, lead_copy, 0);
 }
 
 static void lead(void)
@@ -243,11 +245,13 @@ static void lead(void)
 	bool stopped = stop_all();
 	if (!debugged) {
 		control->copied = 1;
+		if (control->save)
+			checkpoint_file_leave();
 		run_copies();
-		go_on_in_copy();
+		checkpoint_begin_copy();
 	}
 	if (stopped && debug_leave_copy())
-		go_on_in_copy();
+		checkpoint_begin_copy();
 	let_go();
 }
 

@@ -391,6 +391,13 @@ void turns_ended(struct thread *t);
 #define CHECKPOINT_SIGNAL 30   /* SIGPWR: stops a thread */
 extern bool checkpoint_wanted; /* at replay, by this process */
 void checkpoint_start(void);
+/* What the first thread of a copy stands on. */
+#define CHECKPOINT_STACK 65536
+extern uint8_t checkpoint_stack[CHECKPOINT_STACK];
+/* In a copy, wherever its memory came from: makes the threads again, which go on. */
+_Noreturn void checkpoint_begin_copy(void);
+/* loader/checkpoint_file.c: all threads stand still, and heddle is to write down what is in memory. */
+_Noreturn void checkpoint_file_leave(void);
 /* Has the thread come to the event? Then all threads stop, and go on in a copy of the process. */
 void checkpoint_look(struct thread *t);
 /* From the handler of the signal that stops a thread. Returns if it was not meant. */

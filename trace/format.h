@@ -306,6 +306,8 @@ struct control {
 	uint32_t checkpoint_slot; /* replay: 1 + thread after whose event the process is copied, 0: it is not */
 	uint32_t copied;	  /* replay: 1: it was */
 	uint64_t checkpoint_event;
+	uint32_t save;	  /* replay: 1: then heddle reads its memory, and ends it */
+	uint32_t stopped; /* replay: a thread of it, once all stand still for that */
 	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
 	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */
 	uint32_t root_status;	/* replay: wait status of the recorded root process, or ~0 if unknown */
@@ -334,6 +336,7 @@ struct control {
 	/* values of the environment are masked in the trace (--mask-env); record: the further names, NAME,NAME */
 	uint32_t masks;
 	char mask[MASK_ROOM];
+	char begin_at[PATH_ROOM]; /* replay: the file of the checkpoint that it begins at; empty: the beginning */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

@@ -42,8 +42,31 @@ def go_on(t, was, trace, number):
         t.check(again.out == was.out, f'from {thread}:{event}: recorded\n{was.out!r}, now\n{again.out!r}')
 
 
+def go_on_from_file(t, was, trace, number):
+    """From `number` random events, in a process that has only the memory: what was shown before and after is what was recorded."""
+    chance, places, file = random.Random(t.name), events(t, trace), t.path('point')
+    for thread, event in chance.sample(places, min(number, len(places))):
+        save = [f'--checkpoint={thread}:{event}', f'--save={file}']
+        t.hint = f'{t.heddle} replay {" ".join(save)} {trace}, then --from={file}'
+        before = t.replay(trace, options=save, timeout=120)
+        t.check(before.status == 0 and b'goes on from there' in before.err, f'saved at {thread}:{event}: {before}')
+        for times in 1, 2:
+            after = t.replay(trace, options=[f'--from={file}', f'--repeat={times}'], timeout=120)
+            t.check(after.status == was.status, f'from {thread}:{event}: recorded {was}, now {after}')
+            t.check(before.out + after.out == was.out,
+                    f'from {thread}:{event}: recorded\n{was.out!r}, now\n{before.out!r}, then\n{after.out!r}')
+        os.unlink(file)
+
+
 def compiled(t, name):
     return t.compile(os.path.join(HERE, name + '.c'), ['-latomic'])
+
+
+def lost_update(t):
+    program = t.path('lost_update')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', '-o', program,
+                os.path.join(ROOT, 'tests', 'bugs', 'lost_update.c')], timeout=300)
+    return program
 
 
 def case_checkpoint_anywhere(t):
@@ -71,9 +94,7 @@ def case_checkpoint_primitives(t):
 
 def case_checkpoint_hooked(t):
     """A racy program built by heddle-cc: what the order of accesses knows is copied, too."""
-    program = t.path('lost_update')
-    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', '-o', program,
-                os.path.join(ROOT, 'tests', 'bugs', 'lost_update.c')], timeout=300)
+    program = lost_update(t)
     for threads in '2', '8':
         trace = t.path('trace' + threads)
         was = t.record([program, threads], trace=trace, options=['--checksum', '--verify'])
@@ -87,6 +108,76 @@ def case_checkpoint_many_threads(t):
 
 
 case_checkpoint_many_threads.only_soak = True
+
+
+def case_checkpoint_saved_anywhere(t):
+    """As case_checkpoint_anywhere, in a process of its own: what the kernel kept of the old one is gone."""
+    program = t.compile(os.path.join(HERE, 'parts', 'stand_anywhere.c'))
+    was = t.record([program])
+    t.check(was.status == 0, f'recording: {was}')
+    go_on_from_file(t, was, t.path('trace'), t.count(5, 50))
+
+
+def case_checkpoint_saved_primitives(t):
+    """The same with the programs of this folder, and with --checksum: all memory at the end is as recorded."""
+    for name in PRIMITIVES:
+        trace = t.path(name)
+        was = t.record([compiled(t, name)], trace=trace, options=['--checksum'])
+        go_on_from_file(t, was, trace, t.count(1, 20))
+        shutil.rmtree(trace)
+
+
+def case_checkpoint_saved_hooked(t):
+    """The same with a racy program under several orders, and what their windows of the order log held."""
+    program = lost_update(t)
+    for order in 'region', 'global', 'tplay':
+        trace = t.path(order)
+        was = t.record([program, '4'], trace=trace, options=['--checksum', '--verify', '--order=' + order])
+        go_on_from_file(t, was, trace, t.count(2, 20))
+
+
+def case_checkpoint_saved_heap(t):
+    """Memory of all kinds, before and after: the heap grows from where it was, files are mapped as they were."""
+    program = t.compile(os.path.join(HERE, 'parts', 'saved_memory.c'))
+    was = t.record([program], options=['--checksum'])
+    t.check(was.status == 0, f'recording: {was}')
+    go_on_from_file(t, was, t.path('trace'), t.count(4, 40))
+
+
+def case_checkpoint_saved_bad_input(t):
+    """A file that is damaged, or of something else, and what cannot be saved."""
+    trace, file = t.path('trace'), t.path('point')
+    t.record(['/bin/echo', 'x'])
+    t.record(['/bin/echo', 'y'], trace=t.path('other'))
+    save = ['--checkpoint=0:3', f'--save={file}']
+    t.check(t.replay(options=save).status == 0, 'not saved')
+    whole = open(file, 'rb').read()
+
+    def refused(options, why, trace=trace, status=CANNOT):
+        again = t.replay(trace, options=options)
+        t.check(again.status == status and why in again.err, f'{options}: {again}')
+
+    refused(save, b'new file')
+    refused([f'--from={file}'], b'another recording', trace=t.path('other'))
+    places = [0, 9, 24, 40, 64 + 32, len(whole) // 2, len(whole) - 1, *random.Random(1).sample(range(len(whole)), 20)]
+    for place in places:
+        with open(file, 'wb') as out:
+            out.write(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1:])
+        refused([f'--from={file}'], b'heddle: ')
+    for size in 0, 1, 63, 64, 72, len(whole) - 1:
+        with open(file, 'wb') as out:
+            out.write(whole[:size])
+        refused([f'--from={file}'], b'heddle: ')
+    refused([f'--from={t.path("nothing")}'], b'No such file')
+    refused([f'--from={t.path("trace")}'], b'no checkpoint')
+    nowhere = t.path('nowhere')
+    refused(['--checkpoint=0:999999', f'--save={nowhere}'], b'does not come to event')
+    t.check(not os.path.exists(nowhere), 'a checkpoint that was not reached left a file')
+    t.record(['/bin/sh', '-c', 'true | true'], trace=t.path('several'))
+    refused(['--checkpoint=0:5', f'--save={nowhere}'], b'several', trace=t.path('several'))
+    for options in ([f'--save={nowhere}'], [*save, '--repeat=2'], [*save, '--gdb'], [f'--from={file}', '--checkpoint=0:1'],
+                    [f'--from={file}', '--gdb'], [f'--from={file}', '--pid=1']):
+        refused(options, b'heddle help replay', status=USAGE)
 
 
 def case_checkpoint_bad_input(t):

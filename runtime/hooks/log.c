@@ -7,7 +7,9 @@
  *
  * 1. `used` is stored (release) after the bytes: whoever reads the header of a killed thread sees whole entries.
  * 2. `base` is the number of bytes that went to the stream before. A flush commits the ENTRY_ORDER, whose argument is
- *    base, and then moves base on; a kill in between leaves the same piece twice, which the reader sees by its argument.
+ *    base, then empties the room, and then moves base on. A kill after the first leaves the same piece twice, which the
+ *    reader sees by its argument; one after the second leaves nothing. (Base before the room: and the same bytes would be there
+ *    once more, as the piece that comes next.)
  *
  * At replay a second window on the stream reads ENTRY_ORDER entries alone; the first one skips them.
  */
@@ -39,8 +41,8 @@ void order_flush(struct thread *t)
 	base[ALIGN_UP(n, 8) / 8] = 0; /* the padding */
 	memcpy(base + 1, room->data, n);
 	log_commit(t, size);
-	__atomic_store_n(&room->base, room->base + n, __ATOMIC_RELEASE); /* invariant 2 */
-	__atomic_store_n(&room->used, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&room->used, 0, __ATOMIC_RELEASE); /* invariant 2 */
+	__atomic_store_n(&room->base, room->base + n, __ATOMIC_RELEASE);
 }
 
 static uint8_t *put(uint8_t *at, uint64_t number)

@@ -28,9 +28,10 @@ static void fill_header(struct point_header *h, const struct meta *meta, const c
 	struct trace_problem problem;
 	uint64_t size;
 
-	*h = (struct point_header){
-		.magic = POINT_MAGIC, .version = TRACE_VERSION, .arch = TRACE_ARCH, .page = (uint64_t)sysconf(_SC_PAGESIZE)
-	};
+	*h = (struct point_header){ .magic = POINT_MAGIC,
+				    .version = TRACE_VERSION,
+				    .arch = TRACE_ARCH,
+				    .page = (uint64_t)sysconf(_SC_PAGESIZE) };
 	snprintf(path, sizeof path, "%s/meta.json", meta->dir);
 	if (trace_hash_file(path, &size, &h->trace, &problem) || trace_hash_file(loader, &size, &h->loader, &problem))
 		die("%s", problem.text);
@@ -40,13 +41,15 @@ void checkpoint_need_possible(const struct meta *meta)
 {
 	if (meta->list.nstreams && meta->list.streams[meta->list.nstreams - 1].image)
 		die("a checkpoint is of one process, and %s has several", meta->dir);
-	if (!strncmp(meta->order, "light", 5))
-		die("%s was recorded with --order=%s: each replay follows a schedule of its own, and none can go on with the "
+	if (schedule_is_wanted(meta))
+		die("%s was recorded with --order=%s: each replay follows a schedule of its own, and none can go on "
+		    "with the "
 		    "memory of another",
 		    meta->dir, meta->order);
 #ifdef __aarch64__
 	if (getauxval(AT_HWCAP) & 1ul << 30 /* HWCAP_PACA */)
-		die("this processor signs addresses with keys that each process has for itself: none can go on with the "
+		die("this processor signs addresses with keys that each process has for itself: none can go on with "
+		    "the "
 		    "memory of another; --checkpoint alone works");
 #endif
 }
@@ -283,8 +286,8 @@ static bool is_possible(const struct point_range *r, uint64_t page)
 	bool controls = r->to > MAP_CONTROL_BASE && r->from < MAP_CONTROL_BASE + CONTROL_SIZE;
 
 	return r->from < r->to && r->to <= MAP_OURS_END && !(r->from % page) && !(r->to % page) &&
-	       r->kind >= POINT_MEMORY && r->kind <= POINT_LOADER && loaders == (r->kind == POINT_LOADER) && !controls &&
-	       memchr(r->name, 0, sizeof r->name) && !strchr(r->name, '/');
+	       r->kind >= POINT_MEMORY && r->kind <= POINT_LOADER && loaders == (r->kind == POINT_LOADER) &&
+	       !controls && memchr(r->name, 0, sizeof r->name) && !strchr(r->name, '/');
 }
 
 /* False: it is behind the last. */

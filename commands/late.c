@@ -4,6 +4,9 @@
  * Unpacked as a whole they would take as much memory, or disk, as the recording has bytes, and most of the time of a replay:
  * pages that nobody used before are dear. A window of a few MiB stays in the caches. What is unpacked was checked before
  * the program started, by trace_check().
+ *
+ * The order log of a thread is read at a pace of its own, far behind the other entries or far before them. So it is unpacked by itself,
+ * from a second look at the same stream.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +22,14 @@
 #include "commands.h"
 
 #define LATE_LEAST (8u << 20) /* shorter streams are unpacked at once */
+#define ORDER_LOOK 8 /* chunks that are looked through for entries of the order log, before others get their turn */
 
 struct fed {
 	struct late_stream *shared;
 	uint8_t *window;
 	struct trace_log log;
+	bool order;	/* gets ENTRY_ORDER entries alone */
+	uint64_t given; /* then: bytes of them so far */
 };
 
 struct feeder {
@@ -43,9 +49,8 @@ void late_choose(struct trace_list *list)
 /* ---- the thread -------------------------------------------------------------------------------- */
 
 /* As many chunks as a piece has room for, each unpacked where it belongs. 0, or -1 with the problem. */
-static int fill(struct fed *f, struct trace_problem *problem)
+static int fill_entries(struct fed *f, uint8_t *piece, struct trace_problem *problem)
 {
-	uint8_t *piece = f->window + (f->shared->given + 1) % 2 * LATE_PIECE;
 	uint32_t at = 0;
 	int more = 1;
 
@@ -58,6 +63,46 @@ static int fill(struct fed *f, struct trace_problem *problem)
 	}
 	f->shared->end = f->log.position;
 	return more < 0 ? -1 : 0;
+}
+
+/* The bytes of the order log's entries in the newest chunk, which are copied. */
+static uint32_t copy_order(const struct trace_log *log, uint8_t *to)
+{
+	uint32_t n = 0;
+	const struct entry *e;
+
+	for (uint32_t at = 0; at < log->raw_len; at += e->size) {
+		e = (const void *)(log->raw + at);
+		if (e->kind != ENTRY_ORDER)
+			continue;
+		memcpy(to + n, e, e->size);
+		n += e->size;
+	}
+	return n;
+}
+
+/* Of some chunks; there may be none in them. */
+static int fill_order(struct fed *f, uint8_t *piece, struct trace_problem *problem)
+{
+	uint32_t at = 0;
+	int more = 1;
+
+	f->shared->from = f->given;
+	for (unsigned i = 0; i < ORDER_LOOK && more > 0 && at + CHUNK_MAX <= LATE_PIECE; i++) {
+		more = trace_log_next(&f->log, problem);
+		at += more > 0 ? copy_order(&f->log, piece + at) : 0;
+	}
+	f->shared->end = f->given += at;
+	if (!more && f->given < f->shared->size)
+		return trace_damaged(problem, f->log.path, f->log.size, "it was longer a moment ago");
+	return more < 0 ? -1 : 0;
+}
+
+static int fill(struct fed *f, struct trace_problem *problem)
+{
+	uint8_t *piece = f->window + (f->shared->given + 1) % 2 * LATE_PIECE;
+
+	return (f->order ? fill_order : fill_entries)(f, piece, problem);
 }
 
 /* Whoever reads the stream raises `asked` and waits while `given` is less: for ever, if there is a problem, which ends the
@@ -109,7 +154,7 @@ static void *make(const char *work_dir, const struct trace_stream *s, const char
 	return at;
 }
 
-static void open_stream(struct fed *f, const char *dir, const char *work_dir, const struct trace_stream *s)
+static void open_stream(struct fed *f, const char *dir, const char *work_dir, const struct trace_stream *s, bool order)
 {
 	struct trace_problem problem;
 	char path[PATH_ROOM + 64];
@@ -117,20 +162,27 @@ static void open_stream(struct fed *f, const char *dir, const char *work_dir, co
 	trace_path(path, dir, s->image, s->slot);
 	if (trace_log_open(&f->log, path, s->image, s->slot, &problem))
 		die("%s", problem.text);
-	f->window = make(work_dir, s, "window", 2 * LATE_PIECE);
-	f->shared = make(work_dir, s, "late", 65536); /* whatever a page is */
-	*f->shared = (struct late_stream){ .size = s->complete, .ops = s->ops, .accesses = s->accesses };
+	f->order = order;
+	f->window = make(work_dir, s, order ? "window-order" : "window", 2 * LATE_PIECE);
+	f->shared = make(work_dir, s, order ? "late-order" : "late", 65536); /* whatever a page is */
+	*f->shared = (struct late_stream){
+		.size = order ? s->order : s->complete, .ops = s->ops, .accesses = s->accesses, .order = s->order
+	};
 }
 
 struct feeder *late_prepare(const char *dir, const struct trace_list *list, const char *work_dir)
 {
 	struct feeder *feeder = calloc(1, sizeof *feeder);
 
-	if (!feeder || (list->nstreams && !(feeder->streams = calloc(list->nstreams, sizeof *feeder->streams))))
+	if (!feeder || (list->nstreams && !(feeder->streams = calloc(2 * list->nstreams, sizeof *feeder->streams))))
 		die("not enough memory");
-	for (size_t i = 0; i < list->nstreams; i++)
-		if (list->streams[i].late)
-			open_stream(&feeder->streams[feeder->count++], dir, work_dir, &list->streams[i]);
+	for (size_t i = 0; i < list->nstreams; i++) {
+		const struct trace_stream *s = &list->streams[i];
+		if (s->late)
+			open_stream(&feeder->streams[feeder->count++], dir, work_dir, s, false);
+		if (s->late && s->order)
+			open_stream(&feeder->streams[feeder->count++], dir, work_dir, s, true);
+	}
 	return feeder;
 }
 

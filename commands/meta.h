@@ -80,6 +80,8 @@ const char *where_object(struct where *w, uint64_t pc);
 void where_frames(struct where *w, const struct place *place, void (*show)(const char *text));
 
 /* ---- schedule.c: between unpacking and replay ---- */
+/* Does each replay follow a schedule that must be found first, and is put into the unpacked streams? */
+bool schedule_is_wanted(const struct meta *meta);
 /* If the order that was recorded needs a schedule: finds one for each image, and puts it into the streams in `dir`. Dies, and
    says what to do, if there is none within so many seconds (0: no limit). */
 void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);

@@ -136,8 +136,8 @@ static void unpack(struct replay *r)
 {
 	struct trace_problem problem;
 
-	/* who goes back, or has several looks at a stream, needs all of it */
-	if (r->repeat == 1 && !r->debug.gdb && !r->races && !r->checkpoint && !r->from)
+	/* who goes back, or has several looks at a stream, needs all of it; and so does who looks for a schedule */
+	if (!schedule_is_wanted(&r->meta) && r->repeat == 1 && !r->debug.gdb && !r->races && !r->checkpoint && !r->from)
 		late_choose(&r->meta.list);
 	if (!trace_check(r->meta.dir, &r->meta.list, work_dir, show_progress, &r->shown, &problem)) {
 		progress_end();
@@ -457,15 +457,24 @@ static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
 	const struct option_row options[] = {
-		{ "repeat", 0, OPTION_NUMBER, &r.repeat },	 { "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },	 { "races", 0, OPTION_FLAG, &r.races },
-		{ "atomicity", 0, OPTION_FLAG, &r.atomicity },	 { "json", 0, OPTION_FLAG, &r.json },
-		{ "sarif", 0, OPTION_FLAG, &r.sarif },		 { "pid", 0, OPTION_NUMBER, &r.pid },
-		{ "image", 0, OPTION_NUMBER, &r.image },	 { "solve-time", 0, OPTION_NUMBER, &r.solve_time },
-		{ "watch", 0, OPTION_TEXT, &r.watch },		 { "work-dir", 0, OPTION_TEXT, &r.work_dir },
-		{ "program", 0, OPTION_TEXT, &r.program },	 { "gdb", 0, OPTION_FLAG, &r.debug.gdb },
-		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port }, { "save", 0, OPTION_TEXT, &r.save },
-		{ "from", 0, OPTION_TEXT, &r.from },		 OPTIONS_END,
+		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
+		{ "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "races", 0, OPTION_FLAG, &r.races },
+		{ "atomicity", 0, OPTION_FLAG, &r.atomicity },
+		{ "json", 0, OPTION_FLAG, &r.json },
+		{ "sarif", 0, OPTION_FLAG, &r.sarif },
+		{ "pid", 0, OPTION_NUMBER, &r.pid },
+		{ "image", 0, OPTION_NUMBER, &r.image },
+		{ "solve-time", 0, OPTION_NUMBER, &r.solve_time },
+		{ "watch", 0, OPTION_TEXT, &r.watch },
+		{ "work-dir", 0, OPTION_TEXT, &r.work_dir },
+		{ "program", 0, OPTION_TEXT, &r.program },
+		{ "gdb", 0, OPTION_FLAG, &r.debug.gdb },
+		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port },
+		{ "save", 0, OPTION_TEXT, &r.save },
+		{ "from", 0, OPTION_TEXT, &r.from },
+		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, false);

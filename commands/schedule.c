@@ -264,11 +264,23 @@ static void solve_image(const struct meta *meta, const struct order_scheme *sche
 	free(logs);
 }
 
+static const struct order_scheme *scheme_of(const struct meta *meta)
+{
+	return *meta->order ? order_find(meta->order) : NULL;
+}
+
+bool schedule_is_wanted(const struct meta *meta)
+{
+	const struct order_scheme *scheme = scheme_of(meta);
+
+	return scheme && scheme->solve;
+}
+
 void schedule_find(const struct meta *meta, const char *dir, unsigned seconds)
 {
-	const struct order_scheme *scheme = *meta->order ? order_find(meta->order) : NULL;
+	const struct order_scheme *scheme = scheme_of(meta);
 
-	if (!scheme || !scheme->solve)
+	if (!schedule_is_wanted(meta))
 		return;
 	order_used = scheme;
 	for (size_t i = 0; i < meta->list.nstreams; i++)

@@ -168,6 +168,8 @@ static uint64_t first_place(const struct thread *t)
 	return stream_base(t) + RING_HEADER;
 }
 
+#define LATE_ORDER_AT LATE_PIECE /* from the second place on, what is mapped for the order log of a late stream */
+
 static uint64_t second_place(const struct thread *t)
 {
 	return stream_base(t) + MAP_STREAM_ROOM / 2;
@@ -193,10 +195,8 @@ const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n)
 }
 
 /* heddle writes the next entries over those before the ones that have just been read. */
-static void ask_for_piece(struct thread *t)
+const uint8_t *log_late_next(struct late_stream *late, const uint8_t *windows)
 {
-	struct log *log = &t->log;
-	struct late_stream *late = log->late;
 	uint32_t given = __atomic_load_n(&late->given, __ATOMIC_RELAXED);
 	__atomic_store_n(&late->asked, given + 1, __ATOMIC_RELEASE); /* all that was read is read */
 	log_wake_heddle();
@@ -205,15 +205,20 @@ static void ask_for_piece(struct thread *t)
 		futex_wait(&late->given, given, 100);
 		end_without_heddle();
 	}
-	log->data = (uint8_t *)first_place(t) + (given + 1) % 2 * LATE_PIECE;
-	log->window = late->from;
-	log->window_end = late->end;
+	return windows + (given + 1) % 2 * LATE_PIECE;
+}
+
+static void ask_for_piece(struct thread *t)
+{
+	struct log *log = &t->log;
+	log->data = (uint8_t *)log_late_next(log->late, (const uint8_t *)first_place(t));
+	log->window = log->late->from;
+	log->window_end = log->late->end;
 	if (log->head < log->window || log->head >= log->window_end)
 		cannot("the stream goes on at %u, and heddle unpacked %u to %u: the trace has changed meanwhile",
 		       log->head, log->window, log->window_end);
 }
 
-/* No order log: order_log_open() need not look for it. */
 static void open_late(struct thread *t, uint32_t image)
 {
 	struct log *log = &t->log;
@@ -224,7 +229,16 @@ static void open_late(struct thread *t, uint32_t image)
 	log->data = map_part(t, image, "window", false, first_place(t), 0, 2 * LATE_PIECE);
 	if (log->size)
 		ask_for_piece(t);
-	order_log_none(t);
+	order_log_open(t);
+}
+
+struct late_stream *log_open_late_order(struct thread *t, const uint8_t **windows)
+{
+	uint64_t place = second_place(t) + LATE_ORDER_AT;
+	if (!t->log.late || !t->log.late->order)
+		return 0;
+	*windows = map_part(t, image_number, "window-order", false, place + LATE_PIECE, 0, 2 * LATE_PIECE);
+	return (struct late_stream *)map_part(t, image_number, "late-order", true, place, 0, page_size);
 }
 
 /* Where it was while recording, in the ring's header: libheddle.so keeps its address in the program's memory. */

@@ -209,6 +209,10 @@ const struct entry *log_peek(struct thread *t);
 void log_take(struct thread *t);
 /* Replay: maps n bytes of the stream from position `from` (a multiple of 65536) in the second window. */
 const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n);
+/* Replay: the next piece of a late stream, when heddle has unpacked it; `windows`: where both are. */
+const uint8_t *log_late_next(struct late_stream *late, const uint8_t *windows);
+/* The order log of a stream that is late; 0: it is not, or has none. */
+struct late_stream *log_open_late_order(struct thread *t, const uint8_t **windows);
 /* The thread will write no more. */
 void log_done(struct thread *t);
 /* The process ends: the same, with all signals blocked for ever. */

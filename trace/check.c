@@ -132,7 +132,7 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 	if (!flaw)
 		flaw = e->kind == ENTRY_ORDER ? order_flaw(e, at) : blocks_flaw(e, at);
 	state->begun = true;
-	state->order |= e->kind == ENTRY_ORDER;
+	state->order += e->kind == ENTRY_ORDER ? e->size : 0;
 	state->continued = e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FAULT && e->flags & ENTRY_CONTINUED;
 	if (!flaw && state->shown && (e->kind == ENTRY_SYSCALL || e->kind == ENTRY_MORE))
 		flaw = note_shown(e, state);
@@ -192,12 +192,8 @@ static int check_stream(const char *dir, struct trace_stream *s, const char *raw
 {
 	char path[PATH_ROOM + 64];
 
-	if (!raw_dir || s->late) {
-		int result = trace_unpack(dir, s, NULL, progress, shown, problem);
-		if (result || !raw_dir || s->late)
-			return result;
-		shown = NULL; /* they are noted */
-	}
+	if (!raw_dir || s->late)
+		return trace_unpack(dir, s, NULL, progress, shown, problem);
 	snprintf(path, sizeof path, "%s/p%u.t%u.raw", raw_dir, s->image, s->slot);
 	return trace_unpack(dir, s, path, progress, shown, problem);
 }

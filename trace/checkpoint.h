@@ -29,10 +29,16 @@ enum point_kind {
 	POINT_MEMORY = 1, /* of its own; what no run covers is zero */
 	POINT_FILE,	  /* a private mapping of files/NAME of the trace; runs: pages that were written */
 	POINT_STREAM,	  /* the same of the unpacked stream NAME */
-	POINT_LOADER	  /* the loader's data, which are mapped already; what no run covers is zero, or as in the loader's file */
+	POINT_LOADER /* the loader's data, which are mapped already; what no run covers is zero, or as in the loader's file */
 };
 
-enum point_flag { POINT_READ = 1, POINT_WRITE = 2, POINT_EXECUTE = 4, POINT_SHARED = 8, POINT_GROWS = 16 /* downwards */ };
+enum point_flag {
+	POINT_READ = 1,
+	POINT_WRITE = 2,
+	POINT_EXECUTE = 4,
+	POINT_SHARED = 8,
+	POINT_GROWS = 16 /* downwards */
+};
 
 /* What the kernel's list of mappings has in one line. */
 struct point_range {

@@ -266,11 +266,15 @@ struct futex_site {
  * p<N>.t<M>.window with room for two pieces of it: whole entries. The thread raises `asked` and control.work when it has
  * read those of the newest piece; heddle unpacks the next ones over the other, then raises `given`. Piece number n, from 1
  * on, lies at n % 2 * LATE_PIECE. Never part of a trace.
+ *
+ * The order log is read at a pace of its own. If the stream has pieces of one, then p<N>.t<M>.late-order and .window-order
+ * are the same for a stream of these entries alone, whose positions count from 0; a piece of it may be empty.
  */
 #define LATE_PIECE (2u << 20)
 struct late_stream {
 	uint64_t size;		/* bytes of whole events, without ENTRY_LAST */
 	uint64_t ops, accesses; /* from ENTRY_LAST */
+	uint64_t order;		/* bytes of ENTRY_ORDER entries */
 	uint64_t from, end;	/* positions of the newest piece */
 	uint32_t asked, given;	/* counts; futex on `given` */
 };
@@ -306,8 +310,8 @@ struct control {
 	uint32_t checkpoint_slot; /* replay: 1 + thread after whose event the process is copied, 0: it is not */
 	uint32_t copied;	  /* replay: 1: it was */
 	uint64_t checkpoint_event;
-	uint32_t save;	  /* replay: 1: then heddle reads its memory, and ends it */
-	uint32_t stopped; /* replay: a thread of it, once all stand still for that */
+	uint32_t save;		/* replay: 1: then heddle reads its memory, and ends it */
+	uint32_t stopped;	/* replay: a thread of it, once all stand still for that */
 	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
 	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */
 	uint32_t root_status;	/* replay: wait status of the recorded root process, or ~0 if unknown */

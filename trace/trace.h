@@ -39,10 +39,10 @@ struct trace_stream {
 	uint64_t raw;	 /* bytes of entries */
 	uint64_t events; /* entries */
 	uint64_t packed; /* bytes of the log; measured, never stored in meta.json */
-	/* Not to be unpacked as a whole, but later, piece by piece: trace_check() fills in what must be known before. It
-	   clears `late` if the stream has an order log, which is read at a place of its own. */
+	/* Not to be unpacked as a whole, but later, piece by piece: trace_check() fills in what must be known before. */
 	bool late;
 	uint64_t complete, ops, accesses; /* bytes of whole events; what ENTRY_LAST says */
+	uint64_t order;			  /* bytes of ENTRY_ORDER entries */
 };
 
 struct trace_file {
@@ -123,7 +123,7 @@ struct trace_state {
 	bool begun;
 	bool continued; /* the entry before has ENTRY_CONTINUED */
 	unsigned vforks;
-	bool order;		   /* there was an ENTRY_ORDER */
+	uint64_t order;		   /* bytes of ENTRY_ORDER entries so far */
 	struct trace_shown *shown; /* NULL: nobody wants to know */
 	uint64_t place;		   /* 1 + that of an entry which is continued */
 };
@@ -169,7 +169,7 @@ void trace_log_close(struct trace_log *log);
 void trace_log_header(struct log_header *header, unsigned image, unsigned slot);
 uint64_t trace_chunk_hash(const struct chunk_header *header, const void *packed);
 
-/* Writes a stream's whole events to raw_path (NULL: only verifies, and sees whether it can be late). */
+/* Writes a stream's whole events to raw_path (NULL: only verifies). */
 int trace_unpack(const char *dir, struct trace_stream *expected, const char *raw_path, trace_progress progress,
 		 struct trace_shown *shown, struct trace_problem *problem);
 

@@ -282,8 +282,8 @@ static void note_late(struct trace_stream *s, const struct trace_log *log)
 {
 	const struct entry *last = trace_log_last(log);
 
-	s->late = !log->state.order;
 	s->complete = log->complete;
+	s->order = log->state.order;
 	s->ops = s->accesses = 0;
 	if (!last || last->kind != ENTRY_LAST || last->size != sizeof *last + 8 || log->complete != log->position)
 		return;

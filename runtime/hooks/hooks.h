@@ -16,11 +16,14 @@ struct op_events {
 
 /* Replay: where the thread is in its order log. */
 struct order_cursor {
-	uint64_t position, window; /* in the stream: the next entry; what `mapped` begins with */
+	uint64_t position, size;     /* in the stream: the next entry; its end */
+	uint64_t window, window_end; /* what `mapped` begins with; entries from here on need another window */
 	const uint8_t *mapped;
-	uint64_t bytes;		 /* of the order log, up to `end` */
-	const uint8_t *at, *end; /* what is left of the ENTRY_ORDER at hand */
-	unsigned left;		 /* numbers of the current entry that have not been read */
+	struct late_stream *late; /* heddle unpacks the windows, of ENTRY_ORDER entries alone; 0: all is unpacked */
+	const uint8_t *windows;	  /* then: where they lie */
+	uint64_t bytes;		  /* of the order log, up to `end` */
+	const uint8_t *at, *end;  /* what is left of the ENTRY_ORDER at hand */
+	unsigned left;		  /* numbers of the current entry that have not been read */
 };
 
 /* ---- log.c: a thread's order log, both directions -------------------------------------------------------- */
@@ -29,8 +32,6 @@ struct order_cursor {
 void order_flush(struct thread *t);
 /* Replay: finds the first entry. */
 void order_log_open(struct thread *t);
-/* The same for a stream that has none. */
-void order_log_none(struct thread *t);
 
 /* ---- perform.c: the access itself ------------------------------------------------------------------------- */
 

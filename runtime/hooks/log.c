@@ -11,7 +11,8 @@
  *    reader sees by its argument; one after the second leaves nothing. (Base before the room: and the same bytes would be there
  *    once more, as the piece that comes next.)
  *
- * At replay a second window on the stream reads ENTRY_ORDER entries alone; the first one skips them.
+ * At replay a second window on the stream reads ENTRY_ORDER entries alone; the first one skips them. Of a stream that heddle
+ * unpacks while it is read, this window has no other entries.
  */
 #include "runtime/hooks/hooks.h"
 #include "runtime/runtime.h"
@@ -79,14 +80,30 @@ void order_log(struct order_thread *o, unsigned n, const uint64_t *numbers)
 
 #define WINDOW (8ul << 20)
 
+/* The next window, which may be empty. */
+static void move_window(struct thread *t)
+{
+	struct order_cursor *c = &t->order_cursor;
+	if (c->late) {
+		c->mapped = log_late_next(c->late, c->windows);
+		c->window = c->late->from;
+		c->window_end = c->late->end;
+		return;
+	}
+	c->window = ALIGN_DOWN(c->position, 65536);
+	uint64_t n = MIN(WINDOW, c->size - c->window);
+	c->mapped = log_map_second(t, c->window, n);
+	c->window_end = c->window + n == c->size ? c->size : c->window + n - ENTRY_MAX;
+}
+
 /* The window is moved on and the next ENTRY_ORDER found; false: there is none. */
 static bool next_piece(struct thread *t)
 {
 	struct order_cursor *c = &t->order_cursor;
-	while (c->position < t->log.size) {
-		if (!c->mapped || c->position - c->window + ENTRY_MAX > WINDOW) {
-			c->window = ALIGN_DOWN(c->position, 65536);
-			c->mapped = log_map_second(t, c->window, MIN(WINDOW, t->log.size - c->window));
+	while (c->position < c->size) {
+		if (c->position >= c->window_end) {
+			move_window(t);
+			continue;
 		}
 		const struct entry *e = (const struct entry *)(c->mapped + (c->position - c->window));
 		c->position += e->size;
@@ -136,22 +153,14 @@ static void next_entry(struct thread *t)
 	t->order.next_entry = t->order.last_entry;
 }
 
-static void open_at(struct thread *t, uint64_t position)
+void order_log_open(struct thread *t)
 {
-	t->order_cursor = (struct order_cursor){ .position = position };
+	struct order_cursor *c = &t->order_cursor;
+	*c = (struct order_cursor){ .size = t->log.late ? t->log.late->order : t->log.size };
+	c->late = log_open_late_order(t, &c->windows);
 	t->order.last_entry = fork_base;
 	next_entry(t);
 	order_set_until(t);
-}
-
-void order_log_open(struct thread *t)
-{
-	open_at(t, 0);
-}
-
-void order_log_none(struct thread *t)
-{
-	open_at(t, t->log.size);
 }
 
 uint64_t order_number(struct order_thread *o)

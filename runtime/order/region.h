@@ -141,6 +141,9 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 /* ---- region_words.c --------------------------------------------------------------------------------------------------- */
 
 enum outcome words_access(struct order_thread *t, struct page *p, struct access *a);
+/* A read of at most SPAN_WORDS granules, if that can be had without a lock; else LOOK_AGAIN. */
+#define SPAN_WORDS 8
+enum outcome words_span(struct order_thread *t, struct access_span *s);
 /* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds one; none is locked. */
 bool words_lock(uint64_t from, uint64_t to);
 /* Takes the edges for `kind`; the words are locked. True: some were logged. */

@@ -224,8 +224,11 @@ static void forget_contests(struct page *p)
 {
 	uint64_t events = __atomic_load_n(&order_self(word_slot(p->writer))->events, __ATOMIC_RELAXED);
 
-	if (p->contests && region_begun(events) > word_region(p->writer) + LONG_USE)
-		p->contests = 0;
+	if (region_begun(events) <= word_region(p->writer) + LONG_USE)
+		return;
+	p->contests = 0;
+	if (p->fine) /* nor do the times that it became fine: to make it coarse again was worth it */
+		p->fine = 1;
 }
 
 /* Edges for this thread's access, and who may access the page from now on. True: it was taken from somebody. */

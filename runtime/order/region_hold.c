@@ -168,6 +168,10 @@ void hold_drop(struct order_thread *t, bool done)
 
 bool hold_span(struct order_thread *t, struct access_span *s)
 {
+	enum outcome outcome = s->kind == ACCESS_READS ? words_span(t, s) : LOOK_AGAIN;
+
+	if (outcome != LOOK_AGAIN)
+		return outcome == DONE;
 	hold_range(t, s->addr, s->size, s->kind);
 	order_chaos(t);
 	bool done = s->perform(s, 0, s->size);

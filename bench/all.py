@@ -31,13 +31,13 @@ EACH = '{kernel}'       # a part per kernel: what was stopped is lost for one of
 # name: script and options
 PARTS = {
     'calls': ['run.py', '--rounds=3'],
-    'threads': ['threads.py', '--rounds=3'],
+    'threads': ['threads.py', '--rounds=2'],
     'orders': ['orders.py', '--rounds=3'],
     'light': ['light.py'],
     'leap': ['leap.py', '--rounds=2'],
     'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=30', '--only=^{kernel}$'],
-    'kernels8-{kernel}': ['kernels.py', '--rounds=2', '--threads=8', '--percent=30', '--only=^{kernel}$'],
-    'papers-{kernel}': ['papers.py', '--kernels={kernel}'],
+    'kernels8-{kernel}': ['kernels.py', '--rounds=1', '--threads=8', '--percent=30', '--only=^{kernel}$'],
+    'papers-{kernel}': ['papers.py', '--rounds=2', '--kernels={kernel}'],
     'races-{kernel}': ['races.py', '--rounds=2', '--only=^{kernel}$'],
     'peers-{kernel}': ['peers.py', '--only=^{kernel}$'],
     'gallery': ['gallery.py'],

@@ -14,7 +14,7 @@ from hooked import EMPTY, NATIVE, Diverged, Hooked, TooLong
 
 LONG = 0.3          # CPU seconds that a run should take, if one round of the kernel takes less
 ROUNDS_MAX = 4096
-LIMIT = 20          # seconds: an order that needs more is left out of a kernel
+LIMIT = 8           # seconds: an order that needs more is left out of a kernel
 
 
 class Variant:

@@ -41,6 +41,9 @@ void checkpoint_need_possible(const struct meta *meta)
 {
 	if (meta->list.nstreams && meta->list.streams[meta->list.nstreams - 1].image)
 		die("a checkpoint is of one process, and %s has several", meta->dir);
+	if (meta->inexact)
+		die("%s has signals that came at no event: replay has timers for them, which are not in memory",
+		    meta->dir);
 	if (schedule_is_wanted(meta))
 		die("%s was recorded with --order=%s: each replay follows a schedule of its own, and none can go on "
 		    "with the "

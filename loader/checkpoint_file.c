@@ -9,7 +9,10 @@
  *    done again: the actions of signals, the end of the heap, the filter, the trap of the counter, the registration for
  *    membarrier(). The masks and stacks of signals are in the frames.
  * 2. Whoever puts the memory back runs on checkpoint_stack, which is not put back: nobody needs what it held.
- * 3. Streams are mapped again from the new work directory. They were unpacked from the same trace, and lie there under the same
+ * 3. The runtime opens files only to map or read them, and closes them again. A thread that is stopped in between would go on with
+ *    a descriptor that the new process does not have. So as long as there is one that was not there when the program started,
+ *    the threads go on a little and are stopped again.
+ * 4. Streams are mapped again from the new work directory. They were unpacked from the same trace, and lie there under the same
  *    names: threads stand in the middle of their windows.
  */
 #include "loader/loader.h"
@@ -28,6 +31,30 @@ static struct {
 } kept;
 
 /* ---- the process that is left ----------------------------------------------------------------- */
+
+/* More threads than that are never in the middle of it; a file gets the lowest number that is free. */
+#define DESCRIPTORS 4096
+static uint64_t were_open[DESCRIPTORS / 64]; /* when the program started */
+
+static bool is_open(unsigned fd)
+{
+	return SYS2(__NR_fcntl, fd, F_GETFD) >= 0;
+}
+
+void checkpoint_file_prepare(void)
+{
+	for (unsigned fd = 0; fd < DESCRIPTORS; fd++)
+		if (is_open(fd))
+			were_open[fd / 64] |= 1ull << fd % 64;
+}
+
+bool checkpoint_file_possible(void)
+{
+	for (unsigned fd = 0; fd < DESCRIPTORS; fd++)
+		if (is_open(fd) && !(were_open[fd / 64] >> fd % 64 & 1))
+			return false;
+	return true;
+}
 
 _Noreturn void checkpoint_file_leave(void)
 {

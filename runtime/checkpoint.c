@@ -95,6 +95,8 @@ void run_copies(void)
 void checkpoint_start(void)
 {
 	checkpoint_wanted = replaying && control->checkpoint_slot && image_number == control->root_image;
+	if (control->save)
+		checkpoint_file_prepare();
 }
 
 static void signal_thread(const struct thread *t)
@@ -233,6 +235,31 @@ static void let_go(void)
 	futex_wake(&rounds);
 }
 
+/* All but the one who leads, who asks them again soon. */
+static void let_others_go(void)
+{
+	brief_lock(&stop_lock);
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot) != requester)
+			thread_of(slot)->saved = 0;
+	__atomic_fetch_add(&rounds, 1, __ATOMIC_RELEASE);
+	brief_unlock(&stop_lock);
+	futex_wake(&rounds);
+}
+
+static _Noreturn void save(void)
+{
+	unsigned round = STOP_ROUNDS; /* sleeps at once */
+	for (unsigned tries = 0; !checkpoint_file_possible(); tries++) {
+		if (tries > STOP_ROUNDS)
+			cannot("the process has a file open all the time, and no checkpoint of it can be saved");
+		let_others_go();
+		wait_a_little(&round);
+		stop_all();
+	}
+	checkpoint_file_leave();
+}
+
 _Noreturn void checkpoint_begin_copy(void)
 {
 	requester = 0;
@@ -246,7 +273,7 @@ static void lead(void)
 	if (!debugged) {
 		control->copied = 1;
 		if (control->save)
-			checkpoint_file_leave();
+			save();
 		run_copies();
 		checkpoint_begin_copy();
 	}

@@ -400,7 +400,10 @@ void checkpoint_start(void);
 extern uint8_t checkpoint_stack[CHECKPOINT_STACK];
 /* In a copy, wherever its memory came from: makes the threads again, which go on. */
 _Noreturn void checkpoint_begin_copy(void);
-/* loader/checkpoint_file.c: all threads stand still, and heddle is to write down what is in memory. */
+/* loader/checkpoint_file.c: before the program starts; all threads stand still: can they go on without what the kernel keeps? If so:
+   heddle is to write down what is in memory. */
+void checkpoint_file_prepare(void);
+bool checkpoint_file_possible(void);
 _Noreturn void checkpoint_file_leave(void);
 /* Has the thread come to the event? Then all threads stop, and go on in a copy of the process. */
 void checkpoint_look(struct thread *t);

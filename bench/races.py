@@ -20,7 +20,7 @@ from hooked import NATIVE, Hooked, TooLong
 from kernels import Variant, choose_rounds, geometric_mean
 
 SELECTS = ('all', 'escape', 'races')
-STEPS = ('locks', 'threads', 'phases', 'partitions')
+STEPS = ('locks', 'threads', 'phases', 'partitions', 'initialisation')
 
 
 class Selected(Hooked):

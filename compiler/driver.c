@@ -39,8 +39,8 @@ static const char help[] =
 	"      --select=races   leave out what the whole program shows not to race; looked at when linking\n"
 	"      --races-report=FILE  write what was found there (see heddle races), as JSON\n"
 	"      --barrier=NAME   this function is a barrier that all threads pass (with --select=races)\n"
-	"      --without=STEP   without that step of the analysis, to see what it saves: locks, threads, phases or "
-	"partitions\n"
+	"      --without=STEP   without that step of the analysis, to see what it saves: locks, threads, phases, "
+	"partitions or initialisation\n"
 	"      --select=none    hook nothing: only locks and system calls are recorded\n"
 	"      --per-file       without link-time optimisation: each object is finished by itself\n"
 	"      --show           print the command instead of running it\n"
@@ -275,7 +275,7 @@ static const char *absolute(const char *path)
 static bool own_option(struct command *c, const char *word)
 {
 	static const char *const selects[] = { "none", "all", "escape", "races", NULL };
-	static const char *const steps[] = { "locks", "threads", "phases", "partitions", NULL };
+	static const char *const steps[] = { "locks", "threads", "phases", "partitions", "initialisation", NULL };
 
 	if (starts(word, "--select=")) {
 		c->select = word + 9;

@@ -3,6 +3,7 @@
 // expect: race A B                   a race between the lines marked A and B: an analysis that loses it is unsound, and a
 //                                    recorded run shows it
 // expect: rare A B because REASON    the same, but the runs made here need not show it
+// expect: lock A B                   as race; and a lock is put on one of them, so that both are left out
 // expect: hook A B because REASON    as race; and a lock must not be put on either, since it would deadlock
 // expect: none A B ... because REASON   no race at these lines: the analysis should find that out, and no run may show one
 
@@ -55,12 +56,12 @@ def expected(source):
             continue
         what, _, reason = line[len('// expect:'):].partition(' because ')
         verb, *marks = what.split()
-        if verb not in ('race', 'rare', 'hook', 'none'):
+        if verb not in ('race', 'rare', 'lock', 'hook', 'none'):
             sys.exit(f'{source}: {line}: see tests/golden.py for what can be expected')
         for mark in marks:
             if mark not in lines:
                 sys.exit(f'{source}: no line is marked @{mark}')
-        if not marks or (verb != 'none' and len(marks) != 2) or (verb != 'race' and not reason):
+        if not marks or (verb != 'none' and len(marks) != 2) or (verb not in ('race', 'lock') and not reason):
             sys.exit(f'{source}: {line}: a pair of marks, or a reason, is missing')
         found.append(Expected(verb, marks, reason, lines))
     if not found:
@@ -131,6 +132,8 @@ def check_analysis(trial, source, program=None):
             continue
         reasons = [f'line {n}: {r}' for lines in e.lines for n in sorted(lines) for r in left_out.get(n, [])]
         locked = any(PUT_LOCK in r for r in reasons)
+        if e.verb == 'lock':
+            trial.check(locked, f'no lock was put: {e}')
         if e.verb == 'hook':
             trial.check(not locked, f'a lock was put where it deadlocks: {e}')
         if locked or any(e.is_pair(*w) for w in warnings):
@@ -172,7 +175,7 @@ def check_program(trial, source, program, seeds, most=0):
     name = os.path.basename(source)
     wanted = {e: 0 for e in real(source)}
     quiet = set().union(*(lines for e in expected(source) if e.verb == 'none' for lines in e.lines))
-    must = [e for e in wanted if e.verb == 'race']
+    must = [e for e in wanted if e.verb in ('race', 'lock')]
     seeds = list(seeds)
     for seed in seeds:
         for race in races_of(trial, program, seed):

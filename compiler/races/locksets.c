@@ -67,7 +67,7 @@ enum lock_action locksets_action(const struct call *c)
 	return LOCK_NOTHING;
 }
 
-static uint64_t lock_bit(LLVMValueRef address)
+uint64_t locksets_bit(LLVMValueRef address)
 {
 	uint32_t place = program_single_place(address);
 
@@ -78,7 +78,7 @@ static uint64_t lock_bit(LLVMValueRef address)
 }
 
 /* All that this address may be. */
-static uint64_t may_be(LLVMValueRef address)
+uint64_t locksets_may_be(LLVMValueRef address)
 {
 	const struct bits *set = objects_of(address);
 	uint64_t all = 0;
@@ -112,7 +112,7 @@ static void list_locks(void)
 			continue;
 		LLVMValueRef address = LLVMGetOperand(program.calls[i].inst, 0);
 		uint32_t place = program_single_place(address);
-		if (place && !lock_bit(address) && lock_count < MOST_LOCKS)
+		if (place && !locksets_bit(address) && lock_count < MOST_LOCKS)
 			locks[lock_count++] = place;
 	}
 	if (!locksets_are_safe())
@@ -136,9 +136,9 @@ static struct change change_of(const struct call *c)
 	struct change all = { c->callee_count && !c->outside ? everything : (struct held){ 0, 0 }, 0 };
 
 	switch (locksets_action(c)) {
-	case LOCK_TAKE: all.plus.writing = lock_bit(LLVMGetOperand(c->inst, 0)); /* fall through */
-	case LOCK_TAKE_SHARED: all.plus.reading = lock_bit(LLVMGetOperand(c->inst, 0)); return all;
-	case LOCK_RELEASE: all.minus = may_be(LLVMGetOperand(c->inst, 0)); return all;
+	case LOCK_TAKE: all.plus.writing = locksets_bit(LLVMGetOperand(c->inst, 0)); /* fall through */
+	case LOCK_TAKE_SHARED: all.plus.reading = locksets_bit(LLVMGetOperand(c->inst, 0)); return all;
+	case LOCK_RELEASE: all.minus = locksets_may_be(LLVMGetOperand(c->inst, 0)); return all;
 	default: break;
 	}
 	for (uint32_t i = 0; i < c->callee_count; i++) {
@@ -168,7 +168,7 @@ static struct held tried(const struct block *b, uint32_t way)
 	    LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1) || way != (how == LLVMIntEQ ? 0u : 1u) ||
 	    (how != LLVMIntEQ && how != LLVMIntNE))
 		return none;
-	uint64_t bit = lock_bit(LLVMGetOperand(c->inst, 0));
+	uint64_t bit = locksets_bit(LLVMGetOperand(c->inst, 0));
 	return (struct held){ action == LOCK_TRY ? bit : 0, bit };
 }
 
@@ -332,8 +332,13 @@ static void find_bad(void)
 		const struct call *c = &program.calls[i];
 		if (locksets_action(c) != LOCK_RELEASE || !matters(c))
 			continue;
-		bad |= may_be(LLVMGetOperand(c->inst, 0)) & ~locksets_at(c->inst).reading;
+		bad |= locksets_may_be(LLVMGetOperand(c->inst, 0)) & ~locksets_at(c->inst).reading;
 	}
+}
+
+uint32_t locksets_place(unsigned lock)
+{
+	return locks[lock];
 }
 
 const char *locksets_name(unsigned lock)

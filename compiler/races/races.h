@@ -8,6 +8,7 @@
  *   locksets.c               which locks are surely held at a place
  *   warnings.c               pairs of accesses that may conflict, and what is left of them after each step
  *   taken.c                  locks that are known by their address
+ *   may_hold.c               locks that may be held, and what is done while they are
  *   prune_*.c                each step: why a pair can not race
  *   report.c                 what `heddle races` reads
  *
@@ -127,6 +128,16 @@ void taken_end(void);
 LLVMValueRef taken_at(LLVMValueRef inst);
 
 const char *locksets_name(unsigned lock);
+uint32_t locksets_place(unsigned lock);
+/* The lock that an address is, or 0; all that it may be. */
+uint64_t locksets_bit(LLVMValueRef address);
+uint64_t locksets_may_be(LLVMValueRef address);
+
+/* may_hold.c: may any lock be held there? May whoever holds this one wait for somebody? */
+void may_hold_begin(void);
+void may_hold_end(void);
+bool may_hold_any(LLVMValueRef inst);
+bool may_hold_waits(unsigned lock);
 
 /* ---- warnings.c -------------------------------------------------------------------------------------------------------- */
 
@@ -189,7 +200,7 @@ void warnings_end(void);
 const char *warnings_object(uint32_t object);
 const char *warnings_place(LLVMValueRef inst);
 
-extern const struct step step_threads, step_phases, step_partitions;
+extern const struct step step_threads, step_phases, step_partitions, step_initialisation;
 bool prune_same_time(const struct party *a, unsigned x, const struct party *b, unsigned y);
 
 /* phases.c: can threads of these classes be there without a barrier between? */

@@ -208,7 +208,7 @@ void warnings_find(void)
 
 /* ---- steps -------------------------------------------------------------------------------------------------------------------- */
 
-static const struct step *const steps[] = { &step_threads, &step_phases, &step_partitions };
+static const struct step *const steps[] = { &step_threads, &step_phases, &step_partitions, &step_initialisation };
 
 const char *warnings_place(LLVMValueRef inst)
 {

@@ -21,13 +21,13 @@ static void *work(void *arg)
 
 int main(void)
 {
-	pthread_t a, b;
+	pthread_t threads[2];
 
-	pthread_create(&a, NULL, work, NULL);
-	pthread_create(&b, NULL, work, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
 	shared = 100; // @a
-	pthread_join(a, NULL);
-	pthread_join(b, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
 	printf("%d\n", shared);
 	return 0;
 }

@@ -134,8 +134,15 @@ def load_redis(port, requests=2000):
                    stdout=subprocess.DEVNULL, timeout=300, check=True)
 
 
-# ---- apache2, mpm_event ------------------------------------------------------------------------------------------------
+# ---- apache2, mpm_event; or another one, with its modules in it ---------------------------------------------------------
 
+MODULES = '''LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+'''
+
+# SIGTERM makes its first thread close the sockets of busy workers (close_worker_sockets), without a lock; a worker that just then
+# gives its pool back to the system makes that a use after free, with and without Heddle.
+APACHE_ENDS = (0, -signal.SIGSEGV)
 APACHE = '''
 ServerRoot "{folder}"
 ServerName localhost
@@ -143,9 +150,7 @@ Listen 127.0.0.1:{port}
 PidFile "{folder}/pid"
 DefaultRuntimeDir "{folder}"
 ErrorLog "{folder}/stderr.log"
-LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
-LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
-DocumentRoot "{folder}/pages"
+{modules}DocumentRoot "{folder}/pages"
 <Directory />
 AllowOverride None
 </Directory>
@@ -160,14 +165,16 @@ KeepAlive On
 '''
 
 
-def start_apache(folder, port):
-    os.makedirs(os.path.join(folder, 'pages'), exist_ok=True)
-    for n in range(4):
-        with open(os.path.join(folder, 'pages', f'page{n}.txt'), 'w') as page:
-            page.write(f'page {n}\n' * (1 + 200 * n))
-    with open(os.path.join(folder, 'apache.conf'), 'w') as file:
-        file.write(APACHE.format(folder=folder, port=port))
-    return ['apache2', '-X', '-f', os.path.join(folder, 'apache.conf')]
+def start_apache(program='apache2', modules=MODULES):
+    def start(folder, port):
+        os.makedirs(os.path.join(folder, 'pages'), exist_ok=True)
+        for n in range(4):
+            with open(os.path.join(folder, 'pages', f'page{n}.txt'), 'w') as page:
+                page.write(f'page {n}\n' * (1 + 200 * n))
+        with open(os.path.join(folder, 'apache.conf'), 'w') as file:
+            file.write(APACHE.format(folder=folder, port=port, modules=modules))
+        return [program, '-X', '-f', os.path.join(folder, 'apache.conf')]
+    return start
 
 
 def load_apache(port, requests=300):
@@ -245,9 +252,7 @@ SERVERS = {s.name: s for s in (
     Server('memcached -vv', ['memcached'], start_memcached('-vv'), load_memcached),
     Server('redis', ['redis-check-rdb', 'redis-benchmark'], start_redis(1), load_redis),
     Server('redis, 4 io-threads', ['redis-check-rdb', 'redis-benchmark'], start_redis(4), lambda port: load_redis(port, 200)),
-    # SIGTERM makes its first thread close the sockets of busy workers (close_worker_sockets), without a lock; a worker that just
-    # then gives its pool back to the system makes that a use after free, with and without Heddle.
-    Server('apache2', ['apache2', 'ab'], start_apache, load_apache, ends=(0, -signal.SIGSEGV)),
+    Server('apache2', ['apache2', 'ab'], start_apache(), load_apache, ends=APACHE_ENDS),
     Server('python3', ['python3'], start_python(100), load_lines),
     Server('python3, switching', ['python3'], start_python(0.0002), load_lines),
 )}

@@ -80,6 +80,13 @@ _Noreturn void replay_ended(struct thread *t)
 	thread_park(t);
 }
 
+void replay_check_end(struct thread *t)
+{
+	const struct entry *e = log_peek(t);
+	if (e && e->kind == ENTRY_SYSCALL)
+		diverged(t, e, "a lock or an access to shared memory more than was recorded before that");
+}
+
 static void add_thread(struct text *out, const struct thread *t)
 {
 	text_add(out, "heddle:   thread %u: after event %u and op %u", (unsigned long)t->slot, t->log.events,

@@ -334,6 +334,10 @@ long user_strlen(const char *s, size_t max);
 
 /* The stream has ended: never returns. */
 _Noreturn void replay_ended(struct thread *t);
+/* The thread has done all ops, or all accesses, that it had finished in the recording, and begins another: its recording was cut
+   off in the middle of that one, unless a system call comes next in its log: then it diverges here. Not to be called while a
+   system call is being replayed. */
+void replay_check_end(struct thread *t);
 /* All threads have come to the end of theirs. */
 _Noreturn void replay_all_ended(struct thread *t);
 /* All threads stand still, and not all at their end. */

@@ -527,8 +527,10 @@ struct hook_result hook_run(struct thread *t)
 	unsigned number = (unsigned)HOOK_CALL_NUMBER(&t->regs);
 	uint64_t place = t->self->events | 1;
 	bool accesses = number != HOOK_NUMBER_poll && number != HOOK_NUMBER_leave;
-	if (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1))
+	if (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1)) {
+		replay_check_end(t);
 		thread_park(t); /* it had not finished this one when the recording ended */
+	}
 	if (unlikely(debugged) && accesses)
 		debug_look(t, true);
 	if (!replaying && unlikely(control->chaos) && accesses && t->self->events >= t->chaos_at &&

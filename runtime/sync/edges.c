@@ -243,6 +243,7 @@ static void replay_begin(struct thread *t)
 	futex_pass(t);
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	if (t->front->clock >= t->op_limit) {
+		replay_check_end(t);
 		if (unlikely(order_syncs()))
 			order_released(t); /* if it had begun: that is an event which others may wait for */
 		thread_park(t);		   /* it had not finished this one when the recording ended */

@@ -2,7 +2,7 @@
 import json
 import os
 
-from harness import DIVERGED, USAGE
+from harness import DIVERGED, ROOT, USAGE
 
 SECRETS = {'GITHUB_TOKEN': 'deliciousvalue1', 'db_password': 'deliciousvalue2', 'AWS_ACCESS_KEY': 'deliciousvalue3',
            'OURS': 'deliciousvalue4', 'ALSO_OURS': 'deliciousvalue5', 'EMPTY_TOKEN': ''}
@@ -59,6 +59,20 @@ def case_used(t):
     t.check(again.status == DIVERGED and b'--mask-env' in again.err, f'replay: {again}')
     plain = t.record(['sh', '-c', 'echo "$GITHUB_TOKEN"'], trace=t.path('plain'))
     t.check(plain.status == 0 and t.replay(t.path('plain')).out == b'deliciousvalue1\n', 'without the option nothing is masked')
+
+
+def case_one_lock_more(t):
+    """A process that takes a lock more than it had when it was recorded, just before its end: of the first process, a child, an
+    exec'd program."""
+    t.env.update(SECRETS)
+    program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'lock_more.c'), name='hostile/lock_more')
+    for how in ('here', 'fork', 'exec'):
+        outcome = t.record([program, how], trace=t.path(how), options=MASK)
+        t.check(outcome.status == 3, f'{how}: {outcome}')
+        again = t.replay(t.path(how))
+        t.check(again.status == DIVERGED and b'more than was recorded' in again.err and b'exit_group' in again.err, f'{how}: {again}')
+        plain = t.record([program, how], trace=t.path(how + '-plain'))
+        t.check(plain.status == 3 and t.replay(t.path(how + '-plain')).status == 3, f'{how}: not without a mask')
 
 
 def case_mask_is_checked(t):

@@ -102,8 +102,8 @@ static size_t stack_size(const pthread_attr_t *attr, size_t *most)
 	pthread_attr_destroy(&standard);
 	if (attr)
 		pthread_attr_getstacksize(attr, &size);
-	/* who did not ask for a size of its own gets a little less than usual */
-	if (!attr || size == usual)
+	/* who did not ask for a size of its own gets a little less than usual; so does libomp, which asks for a little more */
+	if (!attr || (size >= usual && size - usual <= usual / 8))
 		size = usual < *most ? usual : *most;
 	return size;
 }

@@ -134,14 +134,16 @@ static struct site *add_site(uint64_t address)
 	return s;
 }
 
-/* Through /proc/self/mem, which writes to code without making it writable for the program. */
+/* Through /proc/self/mem, which writes to code without making it writable for the program. Open while the lock is held. */
+static long memory_file = -1;
+
 static void write_code(uint64_t where, const uint8_t *bytes, unsigned n)
 {
-	long fd = file_open("/proc/self/mem", O_RDWR, 0);
-	if (fd < 0)
+	if (memory_file < 0)
+		memory_file = file_open("/proc/self/mem", O_RDWR, 0);
+	if (memory_file < 0)
 		return; /* it keeps trapping */
-	SYS4(__NR_pwrite64, fd, bytes, n, where);
-	file_close(fd);
+	SYS4(__NR_pwrite64, memory_file, bytes, n, where);
 	flush_code((void *)where, n);
 }
 
@@ -155,6 +157,9 @@ void patch_lock(void)
 
 void patch_unlock(void)
 {
+	if (memory_file >= 0)
+		file_close(memory_file);
+	memory_file = -1;
 	brief_unlock(&lock);
 }
 

@@ -108,8 +108,8 @@ struct thread {
 	uint32_t chaos_points;	     /* accesses that could be disturbed so far */
 	uint64_t chaos_at;	     /* `events` at which it is next to stand still for a while; 0: not known yet */
 	struct exclusive exclusive;  /* see runtime/atomics/ */
-	uint64_t atomic_objects[8];
-	uint32_t atomic_last;
+	uint64_t atomic_objects[8], plain_objects[32];
+	uint32_t atomic_last, plain_last;
 	/* accesses: see runtime/order/ */
 	struct hook_self *self; /* in the ring's header */
 	struct order_thread order;
@@ -287,6 +287,8 @@ void dispatch(struct thread *t);
 void futex_pass(struct thread *t);
 /* Those of them that came before what the thread does now. */
 void futex_pass_older(struct thread *t);
+/* The same, and one where the thread stands now: it begins an op. Later ones stay: none of these need have an answer of 0. */
+void futex_pass_before_op(struct thread *t);
 /* Is the futex call that the thread makes an event, as other calls are? */
 bool futex_is_event(const struct thread *t);
 

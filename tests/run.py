@@ -49,7 +49,8 @@ def run_line(source):
     found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
     known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
-             'varies', 'measured-aarch64', 'measured-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails', 'gallery'}
+             'varies', 'measured-aarch64', 'measured-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails', 'gallery',
+             'heddle-cc'}
     for key, _, _ in words:
         if key not in known:
             sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
@@ -63,21 +64,38 @@ VARIANTS = {
     'threads': [('chaos 1', ['--chaos=1']), ('chaos 2', ['--chaos=2'])],
 }
 SOAK_VARIANTS = {'threads': [(f'chaos {n}', [f'--chaos={n}']) for n in range(3, 11)] + [('no-patch', ['--no-patch'])]}
+VARIANTS['openmp'], SOAK_VARIANTS['openmp'] = VARIANTS['threads'][:1], SOAK_VARIANTS['threads'][:-1]
+# How they are built, where not by gcc alone: a name, the compiler (of ours, if heddle-), more flags.
+BUILDS = {
+    'openmp': [('libgomp', 'gcc', ['-fopenmp']), ('libomp', 'heddle-cc', ['-fopenmp', '--select=all']),
+               ('libomp races', 'heddle-cc', ['-fopenmp', '--select=races'])],
+}
+
+
+def compiled(trial, source, flags, build):
+    """The program under its own name, in a folder of its own for each way to build it."""
+    if not build:
+        return trial.compile(source, flags)
+    how, compiler, more = build
+    name = os.path.splitext(os.path.relpath(source, os.path.join(ROOT, 'tests')))[0]
+    own = os.path.join(trial.settings.build, 'bin', compiler)
+    return trial.compile(source, [*flags, *more], f'{os.path.dirname(name)}/{how}/{os.path.basename(name)}',
+                         own if compiler.startswith('heddle-') else compiler)
 
 
 def program_cases(folder, source, level):
-    """A C or C++ program: run, record, replay; once more for every variant of its folder."""
+    """A C or C++ program: run, record, replay; once more for every build and variant of its folder."""
     name = os.path.splitext(os.path.basename(source))[0]
     keys = run_line(source)
     status = -int(keys['signal']) if 'signal' in keys else int(keys.get('status', 0))
 
-    def function(trial, options):
+    def function(trial, build, options):
         if 'root' in keys:
             trial.need_root()
         for option in options:
             trial.need_option('record', option.partition('=')[0])
         flags = shlex.split(keys.get('flags', '')) + (['-static'] if 'static' in keys else [])
-        program = trial.compile(source, flags)
+        program = compiled(trial, source, flags, build)
         if 'no-checksum' in keys:
             trial.notes.append('no checksum: ' + keys['no-checksum'])
         trial.reproduce([f'./{name}', *shlex.split(keys.get('args', ''))],
@@ -87,10 +105,13 @@ def program_cases(folder, source, level):
                         options=[*options, *shlex.split(keys.get('options', ''))])
 
     more = VARIANTS.get(folder, []) + (SOAK_VARIANTS.get(folder, []) if level == 'soak' else [])
-    for variant, options in [('', []), *more]:
-        yield Case(folder, name, lambda trial, options=options: function(trial, options), variant=variant,
-                   quick='check' in keys and not variant, known_failure=keys.get('known-failure'),
-                   measured=keys.get('measured'))
+    for build in BUILDS.get(folder, [None]):
+        if build and 'heddle-cc' in keys and build[1] != 'heddle-cc':
+            continue
+        for variant, options in [('', []), *more]:
+            yield Case(folder, name, lambda trial, build=build, options=options: function(trial, build, options),
+                       variant=' '.join([build[0] if build else '', variant]).strip(), quick='check' in keys and not variant,
+                       known_failure=keys.get('known-failure'), measured=keys.get('measured'))
 
 
 def bug_cases(source, number, level, build):

@@ -21,7 +21,9 @@ extern char user_begin[], user_end[], user_fault[];
 extern char user_vectors_begin[], user_vectors_end[], user_vectors_fault[]; /* empty on x86-64 */
 extern char image_text_end[], image_data[], image_file_end[], image_end[];  /* loader.lds */
 void syscall_entry(void);
-void atomic_entry(void); /* aarch64 only */
+void atomic_entry(void); /* aarch64 only, as the next two */
+void vector_get(unsigned n, uint64_t to[2]);
+void vector_set(unsigned n, const uint64_t from[2]);
 void program_entry(void);
 _Noreturn void resume_program(struct thread *t);
 _Noreturn void enter_program(uint64_t pc, uint64_t sp, uint64_t arg);

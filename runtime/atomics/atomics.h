@@ -4,6 +4,9 @@
  * Where a machine's atomic instructions can be told from others (aarch64), each is led through a stub as a system call
  * is, and becomes an op on the 16 bytes around its address. On x86-64 an atomic load or store is a plain mov:
  * nothing there can be found, and atomics stay unordered.
+ *
+ * Of the libraries that run OpenMP programs, whose threads wait for one another by plain loads, every load and store
+ * becomes such an op.
  */
 #ifndef RUNTIME_ATOMICS_H
 #define RUNTIME_ATOMICS_H
@@ -27,6 +30,19 @@ uint64_t atomic_address(uint32_t instruction, const struct regs *r);
 enum atomic_done { ATOMIC_FAULT, ATOMIC_READ, ATOMIC_WROTE };
 /* Does what the instruction would, but for the program counter. A fault leaves everything as it was. */
 enum atomic_done atomic_perform(uint32_t instruction, struct regs *r, struct exclusive *e);
+
+/* ---- arch/<machine>/plain.c --------------------------------------------------------------------------- */
+
+struct reach {
+	uint64_t address;
+	unsigned bytes;
+};
+/* Is it a load or a store that is no atomic instruction, of what another thread may access? */
+bool plain_is(uint32_t instruction);
+/* What it accesses. */
+struct reach plain_reach(uint32_t instruction, const struct regs *r);
+/* As atomic_perform(). */
+enum atomic_done plain_perform(uint32_t instruction, struct regs *r);
 
 /* ---- find.c ---------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,8 @@
  * built, whose accesses are hooked; static programs, where libc cannot be told from the rest; and code that the program
  * writes itself.
  *
+ * Of the libraries in `with_plain` every load and store is led away, not only the atomic ones: see there.
+ *
  * All of an object or nothing: a load-exclusive that is led away and a store-exclusive that is not would never agree.
  */
 #include "compiler/hooks.h"
@@ -22,6 +24,7 @@ struct object {
 	uint64_t base, inode; /* where its first byte is */
 	uint64_t bias;	      /* from its addresses to ours */
 	uint64_t frames;      /* its index of functions: struct frame_index; 0: is not looked at */
+	bool plain;	      /* one of `with_plain` */
 	bool fresh;	      /* it is being mapped: what is to be written later still lies as in the file */
 };
 
@@ -29,10 +32,17 @@ static const char *const left_out[] = {
 	"libc.so", "ld-linux", "libheddle.so", "libpthread.so", "librt.so", "libdl.so"
 };
 
-static bool is_left_out(const char *name)
+/*
+ * The libraries behind OpenMP, libgomp of gcc, libomp of LLVM (also as libiomp5). Their threads look at counters and flags
+ * by relaxed loads, which are plain instructions, before they choose an atomic one, spin or sleep. What they do with a
+ * word is then in an order only if all of it is. They are small, and what they do is rare beside the program's own work.
+ */
+static const char *const with_plain[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
+
+static bool is_listed(const char *name, const char *const *list, unsigned n)
 {
-	for (unsigned i = 0; i < COUNT(left_out); i++)
-		if (!strncmp(name, left_out[i], strlen(left_out[i])))
+	for (unsigned i = 0; i < n; i++)
+		if (!strncmp(name, list[i], strlen(list[i])))
 			return true;
 	return false;
 }
@@ -92,7 +102,8 @@ static void examine(struct object *o)
 		uint64_t at = o->bias + p.p_vaddr;
 		bool named = p.p_type == PT_DYNAMIC && soname(o, o->fresh ? o->base + p.p_offset : at, name);
 		linked |= named || p.p_type == PT_INTERP;
-		out |= named && is_left_out(name);
+		out |= named && is_listed(name, left_out, COUNT(left_out));
+		o->plain |= named && is_listed(name, with_plain, COUNT(with_plain));
 		out |= p.p_type == PT_NOTE && is_ours_by_note(at, p.p_memsz);
 		if (p.p_type == PT_GNU_EH_FRAME)
 			frames = at;
@@ -102,10 +113,10 @@ static void examine(struct object *o)
 
 /* ---- the functions of an object --------------------------------------------------------------------------------- */
 
-static void patch_function(uint64_t from, uint64_t to)
+static void patch_function(uint64_t from, uint64_t to, bool plain)
 {
 	for (const uint32_t *i = (const uint32_t *)from; i < (const uint32_t *)to; i++)
-		if (unlikely(atomic_is(*i)))
+		if (unlikely(atomic_is(*i) || (plain && plain_is(*i))))
 			patch_atomic((uint64_t)i, *i);
 }
 
@@ -125,9 +136,9 @@ struct description {
 	uint32_t bytes;
 };
 
-static void patch_described(uint64_t index, const struct frame_row *row, const struct mapped *code)
+static void patch_described(const struct object *o, const struct frame_row *row, const struct mapped *code)
 {
-	uint64_t at = index + (uint64_t)(int64_t)row->description;
+	uint64_t index = o->frames, at = index + (uint64_t)(int64_t)row->description;
 	uint64_t function = index + (uint64_t)(int64_t)row->function;
 	struct description d;
 	if (user_copy(&d, (void *)at, sizeof d) || d.size == UINT32_MAX)
@@ -136,7 +147,7 @@ static void patch_described(uint64_t index, const struct frame_row *row, const s
 	if (at + offsetof(struct description, function) + (uint64_t)(int64_t)d.function != function || function % 4)
 		return;
 	if (function >= code->from && function < code->to && d.bytes <= code->to - function)
-		patch_function(function, function + d.bytes);
+		patch_function(function, function + d.bytes, o->plain);
 }
 
 static void patch_object(const struct object *o, const struct mapped *code)
@@ -148,7 +159,7 @@ static void patch_object(const struct object *o, const struct mapped *code)
 		return;
 	uint64_t rows = o->frames + sizeof index;
 	for (uint32_t i = 0; i < index.count && !user_copy(&row, (void *)(rows + i * sizeof row), sizeof row); i++)
-		patch_described(o->frames, &row, code);
+		patch_described(o, &row, code);
 }
 
 /* ---- what is mapped ------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /*
- * One atomic instruction of an unmodified binary, as an op on the 16 bytes around its address.
+ * One atomic instruction of an unmodified binary, as an op on the 16 bytes around its address; or a plain load or store,
+ * on all such pieces that it touches.
  *
  * Recording: the op's place in the chain of its object and the access itself are one step, under the lock of the object's
  * stamps. What it follows: a read, the last write; a write, the last write and the reads since. Reads are kept one a
@@ -13,29 +14,46 @@
  */
 #include "loader/arch/arch.h"
 #include "runtime/atomics/atomics.h"
+#include "runtime/races/watch.h"
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"
 
+/* A pair of vector registers is 32 bytes, at any address. */
+#define PIECES 3
+#define PIECE  16
+
 static uint64_t object_of(uint64_t address)
 {
-	return ALIGN_DOWN(address, 16);
+	return ALIGN_DOWN(address, PIECE);
+}
+
+static bool is_in(const uint64_t *objects, unsigned n, uint64_t object)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (objects[i] == object)
+			return true;
+	return false;
 }
 
 /* Of the last few objects, each once. */
 static void remember(struct thread *t, uint64_t object)
 {
-	if (likely(t->atomic_objects[t->atomic_last] == object) || atomic_knows(t, object))
+	if (is_in(t->atomic_objects, COUNT(t->atomic_objects), object))
 		return;
 	t->atomic_last = (t->atomic_last + 1) % COUNT(t->atomic_objects);
 	t->atomic_objects[t->atomic_last] = object;
 }
 
+/* A library that looks at a word by plain loads does a few others before it sleeps on that word. */
+static void remember_plain(struct thread *t, uint64_t object)
+{
+	t->plain_objects[++t->plain_last % COUNT(t->plain_objects)] = object;
+}
+
 bool atomic_knows(const struct thread *t, uint64_t address)
 {
-	for (unsigned i = 0; i < COUNT(t->atomic_objects); i++)
-		if (t->atomic_objects[i] == object_of(address))
-			return true;
-	return false;
+	return is_in(t->atomic_objects, COUNT(t->atomic_objects), object_of(address)) ||
+	       is_in(t->plain_objects, COUNT(t->plain_objects), object_of(address));
 }
 
 /* Where this reader's stamp goes: to its last one, to a free place, or in place of another reader, which it follows. */
@@ -70,25 +88,38 @@ static void follow(struct thread *t, struct stamps *s, bool wrote, uint64_t mine
 	s->last = mine;
 }
 
-static enum atomic_done record(struct thread *t, uint32_t instruction, uint64_t object)
+static enum atomic_done perform(struct thread *t, uint32_t instruction, bool plain)
 {
-	uint64_t mine = STAMP(t->slot, op_begin(t));
-	struct stamps *s = stamps_lock((void *)object);
-	enum atomic_done done = atomic_perform(instruction, &t->regs, &t->exclusive);
-	if (done != ATOMIC_FAULT) {
-		follow(t, s, done == ATOMIC_WROTE, mine);
+	return plain ? plain_perform(instruction, &t->regs) : atomic_perform(instruction, &t->regs, &t->exclusive);
+}
+
+/* The pieces are locked upwards, so that no two threads wait for each other. */
+static enum atomic_done record(struct thread *t, uint32_t instruction, bool plain, struct reach reach)
+{
+	uint64_t mine = STAMP(t->slot, op_begin(t)), first = object_of(reach.address);
+	unsigned pieces = (unsigned)((object_of(reach.address + reach.bytes - 1) - first) / PIECE) + 1;
+	struct stamps *s[PIECES];
+	for (unsigned i = 0; i < pieces; i++)
+		s[i] = stamps_lock((void *)(first + i * PIECE));
+	enum atomic_done done = perform(t, instruction, plain);
+	for (unsigned i = 0; i < pieces && done != ATOMIC_FAULT; i++)
+		follow(t, s[i], done == ATOMIC_WROTE, mine);
+	if (done != ATOMIC_FAULT)
 		op_shown(t);
-	}
-	stamps_unlock(s);
+	for (unsigned i = 0; i < pieces; i++)
+		stamps_unlock(s[i]);
 	if (done != ATOMIC_FAULT)
 		op_end(t);
 	return done;
 }
 
-static enum atomic_done replay(struct thread *t, uint32_t instruction)
+static enum atomic_done replay(struct thread *t, uint32_t instruction, bool plain, struct reach reach)
 {
 	op_begin(t);
-	enum atomic_done done = atomic_perform(instruction, &t->regs, &t->exclusive);
+	enum atomic_done done = perform(t, instruction, plain);
+	if (unlikely(races_watch) && done != ATOMIC_FAULT)
+		for (uint64_t at = object_of(reach.address); at < reach.address + reach.bytes; at += PIECE)
+			races_word(t, at, done == ATOMIC_WROTE);
 	if (done != ATOMIC_FAULT)
 		op_end(t);
 	return done;
@@ -97,13 +128,15 @@ static enum atomic_done replay(struct thread *t, uint32_t instruction)
 void atomic_run(struct thread *t)
 {
 	uint32_t instruction = stub_atomic_instruction(t->resume);
-	uint64_t object = object_of(atomic_address(instruction, &t->regs));
-	enum atomic_done done = replaying ? replay(t, instruction) : record(t, instruction, object);
+	bool plain = !atomic_is(instruction);
+	struct reach reach = plain ? plain_reach(instruction, &t->regs) :
+				     (struct reach){ atomic_address(instruction, &t->regs), 1 };
+	enum atomic_done done = replaying ? replay(t, instruction, plain, reach) : record(t, instruction, plain, reach);
 	if (done == ATOMIC_FAULT) {
 		t->resume = stub_atomic_itself(t->resume);
 		return;
 	}
-	remember(t, object);
+	(plain ? remember_plain : remember)(t, object_of(reach.address));
 	t->regs.pc += ATOMIC_SIZE;
 	stub_push_frame(&t->regs, t->regs.sp); /* it may have changed a register that the stub takes from there */
 	if (unlikely(t->held || replaying))

@@ -46,20 +46,33 @@ static bool is_stack(uint64_t page)
 	       page + 2 * PAGE <= thread_of(slot)->tls;
 }
 
+/* The end of the stacks of threads in a mapping of its own: too large for their slots. 0: there are none. */
+static uint64_t large_stacks_end(const struct mapped *r)
+{
+	uint64_t end = 0;
+	for (uint32_t slot = 1; slot < thread_highest() && r->from >= MAP_MMAP_BASE && r->to <= MAP_MMAP_END; slot++) {
+		uint64_t tls = thread_of(slot)->tls;
+		if (tls >= r->from && tls < r->to && tls > end)
+			end = tls;
+	}
+	return end;
+}
+
 /* Registers lie in stacks, at the places of libc's functions that libheddle.so calls, and, of threads, in the TLS above the stack. */
 static bool holds_registers(uint64_t page)
 {
 	uint64_t kept = (uint64_t)thread_of(0)->front->registers;
-	return is_stack(page) || (page >= MAP_STACKS_BASE && page < MAP_STACKS_END) ||
-	       (kept && page + PAGE > kept && page < kept + PAGE);
+	return (page >= MAP_STACKS_BASE && page < MAP_STACKS_END) || (kept && page + PAGE > kept && page < kept + PAGE);
 }
 
 static void each_of(const struct mapped *r, uint64_t own, bool registers, void (*found)(void *, uint64_t, uint64_t),
 		    void *arg)
 {
 	bool stacks = !(order_watches && order_used && order_used->claims);
+	uint64_t large = large_stacks_end(r);
 	for (uint64_t p = r->from; p < r->to; p += PAGE) {
-		if (!registers ? holds_registers(p) : !stacks && is_stack(p))
+		bool in_stack = is_stack(p) || p + 2 * PAGE <= large;
+		if (!registers ? in_stack || holds_registers(p) : !stacks && in_stack)
 			continue;
 		uint64_t sp = stack_pointer(p, own);
 		uint64_t from = p;

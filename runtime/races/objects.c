@@ -341,3 +341,12 @@ void races_atomic(struct racer *r, uint64_t addr, unsigned parts, bool after)
 	else
 		o->released.n = 0;
 }
+
+/* Of a library: its loads and stores, whatever they mean to it, are taken for synchronisation. What several write is added up. */
+void races_word(struct thread *t, uint64_t addr, bool wrote)
+{
+	struct object *o = object_of(addr);
+	acquire(racer_of(t), o, &o->released);
+	if (wrote)
+		release(racer_of(t), o, &o->released, false);
+}

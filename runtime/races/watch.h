@@ -22,6 +22,8 @@ void races_op(struct thread *t, long result);
 void races_returned(struct thread *t, uint64_t function, const uint64_t args[4], long result);
 /* The child is about to run. */
 void races_created(struct thread *parent, struct thread *child);
+/* An instruction of runtime/atomics/ has accessed the 16 bytes there. */
+void races_word(struct thread *t, uint64_t addr, bool wrote);
 /* Around a system call: what one thread writes another may read. */
 void races_call_begins(struct thread *t, unsigned nr);
 void races_call_ended(struct thread *t, unsigned nr);

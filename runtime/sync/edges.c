@@ -240,7 +240,7 @@ static void replay_begin(struct thread *t)
 	t->op_result = 0;
 	if (is_free(t->front))
 		return;
-	futex_pass(t);
+	futex_pass_before_op(t);
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	if (t->front->clock >= t->op_limit) {
 		replay_check_end(t);

@@ -564,6 +564,22 @@ save_fp:
 	stp q30, q31, [x0, #480]
 	ret
 
+/* vector_get(n, uint64_t to[2]), vector_set(n, const uint64_t from[2]): the program's vector register n, which we leave alone */
+.macro vector_table to, instruction
+	.globl \to
+\to:
+	adr x2, 1f
+	add x2, x2, x0, lsl #3
+	br x2
+1:
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	\instruction q\n, [x1]
+	ret
+	.endr
+.endm
+	vector_table vector_get, str
+	vector_table vector_set, ldr
+
 	.globl _start
 _start:
 	mov x29, #0

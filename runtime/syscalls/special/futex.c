@@ -11,7 +11,7 @@
  * tells the program which of the two ended the wait: then it is an event like any other call.
  *
  * A wait that ends at once is no wait: who would have woken the thread may itself wait, at replay, for an access of it. So a
- * thread with hooks that never came out again in the recording stops here as at the end of its recording.
+ * thread that never came out again in the recording stops here as at the end of its recording.
  */
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
@@ -77,6 +77,12 @@ void futex_pass(struct thread *t)
 void futex_pass_older(struct thread *t)
 {
 	for (const struct entry *e; (e = log_peek(t)) && e->kind == ENTRY_FUTEX && when(t, e) < 0;)
+		log_take(t);
+}
+
+void futex_pass_before_op(struct thread *t)
+{
+	for (const struct entry *e; (e = log_peek(t)) && e->kind == ENTRY_FUTEX && when(t, e) <= 0;)
 		log_take(t);
 }
 
@@ -152,9 +158,11 @@ static void ordered_wait(struct call *c)
 {
 	struct thread *t = c->t;
 	bool goes = !replaying || goes_on(t);
-	if (!goes && t->hooked)
+	if (!goes) {
+		t->waits_futex = true; /* as it is told */
 		thread_park(t);
-	if (replaying && goes)
+	}
+	if (replaying)
 		c->result = logged_answer(t);
 	else
 		run_futex(c);

@@ -13,7 +13,8 @@
 #
 # Sources are found by their folder; there is no list of files or tests to keep.
 # `make CC=clang BUILD=build-clang` builds with clang, `make cross` builds what
-# lives inside recorded programs for the other architecture.
+# lives inside recorded programs for the other architecture, `make
+# SANITIZE=address,undefined BUILD=build-sanitized` the tool with gcc's sanitizers.
 
 ARCH   := $(shell uname -m)
 CC     := gcc
@@ -38,9 +39,11 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 	-Wno-missing-field-initializers -Werror
 BASE := -std=gnu17 -O2 -g -I. -MMD -MP $(WARN)
 
+TOOL_CHECKS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+
 # The tool, an ordinary program. The table of system calls is compiled into both.
 TOOL_SRC   := $(wildcard commands/*.c trace/*.c runtime/order/*.c runtime/syscalls/table.c runtime/syscalls/shape*.c)
-TOOL_FLAGS := $(BASE) -DHEDDLE_TOOL -pthread
+TOOL_FLAGS := $(BASE) -DHEDDLE_TOOL -pthread $(TOOL_CHECKS)
 # Its libraries are linked in: to load ten of them takes longer than to record a short program.
 TOOL_LIBS  := -Wl,-Bstatic -ldw -lelf -lzstd -lxxhash -ljansson -llzma -lbz2 -lz -Wl,-Bdynamic
 
@@ -126,7 +129,7 @@ setup-build setup-test setup-bench setup-soak setup-dev setup-other: setup-%:
 $(HEDDLE): $(TOOL_OBJ)
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
-	$(Q)$(CC) -pthread -o $@ $^ $(TOOL_LIBS)
+	$(Q)$(CC) -pthread $(TOOL_CHECKS) -o $@ $^ $(TOOL_LIBS)
 
 $(LOADER): $(LOADER_OBJ) loader/loader.lds
 	@mkdir -p $(@D)
@@ -150,7 +153,7 @@ $(PRELOAD): $(PRELOAD_OBJ)
 $(BUILD)/bin/heddle-cc: $(BUILD)/obj/tool/compiler/driver.c.o
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
-	$(Q)$(CC) -o $@ $^
+	$(Q)$(CC) $(TOOL_CHECKS) -o $@ $^
 $(filter-out %-cc,$(HEDDLE_CC)): $(BUILD)/bin/heddle-cc
 	$(Q)ln -sf heddle-cc $@
 

@@ -51,7 +51,7 @@ _Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint
 _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
 		     uint64_t kind);
 _Bool __heddle_due(struct hook_self *self);
-uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
+uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t how,
 			       uint64_t kind);
 struct hook_self *__heddle_attach(void) __attribute__((weak));
 
@@ -151,12 +151,14 @@ INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t even
 				 uint64_t kind)
 {
 	uint64_t first = (uint64_t)addr, last = first + size - 1;
-	uint64_t until = self->shift == 63 ? GET(self->until) : GET(self->group_until);
 
-	if (!ok || events >= until)
+	if (!ok)
 		return 0;
-	return range_claimed(self, first, size, kind) ||
-	       (size <= HOOK_BYTES_MAX && __heddle_pages(self, first >> self->shift, last >> self->shift, kind));
+	if (self->shift == 63)
+		return events < GET(self->until) && (claim(self, 0) & kind);
+	return size <= HOOK_BYTES_MAX && events < GET(self->group_until) &&
+	       (range_claimed(self, first, size, kind) ||
+		__heddle_pages(self, first >> self->shift, last >> self->shift, kind));
 }
 
 /* A fault in the bracket may have been handled, and then the count has moved on. The comparison feeds a branch alone,
@@ -439,10 +441,10 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
  * The runtime looks, and takes what cannot be read for the end: a fault must come from the program's own code, which is the
  * same at replay, where nobody asks for the length. Kind 0: the string is entered already. Returns bytes, with the end.
  */
-KEPT uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t unit,
+KEPT uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t how,
 				    uint64_t kind)
 {
-	uint64_t done = 0, piece = 16;
+	uint64_t done = 0, piece = 16, unit = HOOK_UNIT(how);
 
 	while (string && done < limit) {
 		const char *at = string + done * unit;
@@ -452,7 +454,7 @@ KEPT uint64_t __heddle_enter_string(const struct hook_site *site, const char *st
 		if (count > limit - done)
 			count = limit - done;
 		struct hook_self *self = __heddle_self;
-		uint64_t c = unit | (count == limit - done ? HOOK_LIMITED : 0);
+		uint64_t c = how | (count == limit - done ? HOOK_LIMITED : 0);
 		uint64_t ends = self->ops->enter(self, site, (void *)at, count * unit, kind, c).value;
 		if (ends)
 			return done * unit + ends;

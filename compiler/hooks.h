@@ -65,7 +65,10 @@
 #define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
 
 enum { HOOK_READ = 1, HOOK_WRITE = 2 };
+/* Of a string that is entered: bytes of a character; no more of it is accessed; the character that ends it (memchr's). */
+#define HOOK_UNIT(c) ((c)&255u)
 #define HOOK_LIMITED 256u
+#define HOOK_END(c)  ((uint8_t)((c) >> 16))
 
 /* What the operand does to the old value. The numbers are stored in code. */
 enum hook_rmw {

@@ -121,6 +121,11 @@ static bool read_size(struct reader *r, struct range *range)
 		range->unit = r->p[-1] == 'W' ? 4 : 1;
 		return !skip(r, ":") || is_number(range->size = read_argument(r));
 	}
+	if (skip(r, "u")) {
+		range->form = RANGE_STRING;
+		range->until = read_argument(r);
+		return is_number(range->until) && (!skip(r, ":") || is_number(range->size = read_argument(r)));
+	}
 	if (skip(r, "=")) {
 		range->size = LLVMConstInt(r->m->i64, read_number(r), false);
 		return true;

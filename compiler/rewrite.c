@@ -483,8 +483,13 @@ static void enter_string(struct module *m, const struct range *r, LLVMValueRef s
 			LLVMBuildICmp(builder, LLVMIntSGT, widen(m, r->other, true), number(m, r->plus), "");
 		string = LLVMBuildSelect(builder, there, string, LLVMConstNull(m->ptr), "");
 	}
-	call_kept(m, "__heddle_enter_string",
-		  (LLVMValueRef[]){ site, string, limit_of(m, r), number(m, r->unit), number(m, r->kind) }, 5);
+	LLVMValueRef how = number(m, r->unit);
+	if (r->until) {
+		LLVMValueRef end = LLVMBuildZExt(builder, LLVMBuildTrunc(builder, r->until, m->i8, ""), m->i64, "");
+		how = LLVMBuildOr(builder, how, LLVMBuildShl(builder, end, number(m, 16), ""), "");
+	}
+	call_kept(m, "__heddle_enter_string", (LLVMValueRef[]){ site, string, limit_of(m, r), how, number(m, r->kind) },
+		  5);
 }
 
 static LLVMValueRef known_bytes(struct module *m, const struct range *r)
@@ -524,12 +529,14 @@ static void close_bracket(void)
 	CALL_FAST(close, self, CALL_FAST(events, self));
 }
 
-/* Are its bytes known before, so that their claims can be looked at? */
+/* Are its bytes known before, or at most so many, so that their claims can be looked at? */
 static bool is_known(const struct access *a)
 {
-	for (unsigned i = 0; i < a->range_count; i++)
-		if (a->ranges[i].form != RANGE_BYTES)
+	for (unsigned i = 0; i < a->range_count; i++) {
+		const struct range *r = &a->ranges[i];
+		if (r->form != RANGE_BYTES && !(r->form == RANGE_STRING && r->until && r->size))
 			return false;
+	}
 	return a->range_count > 0;
 }
 
@@ -543,7 +550,8 @@ static LLVMValueRef open_group(struct module *m, const struct access *a)
 	LLVMValueRef events = CALL_FAST(bracket, self);
 	for (unsigned i = 0; i < a->range_count; i++) {
 		const struct range *r = &a->ranges[i];
-		ok = CALL_FAST(open_bytes, ok, self, events, r->addr, known_bytes(m, r), number(m, r->kind));
+		uint64_t kind = r->kind & HOOK_WRITE ? HOOK_WRITE : HOOK_READ; /* who may write may read */
+		ok = CALL_FAST(open_bytes, ok, self, events, r->addr, known_bytes(m, r), number(m, kind));
 	}
 	return ok;
 }

@@ -25,7 +25,8 @@ struct group {
 	struct range {
 		uint64_t from, to;
 		const struct hook_site *site;
-		uint8_t kind, unit;
+		uint32_t string; /* HOOK_UNIT and HOOK_END; 0: bytes */
+		uint8_t kind;
 	} range[RANGES];
 };
 
@@ -35,10 +36,10 @@ struct group_again {
 };
 
 static void note_range(struct group *g, const struct hook_site *site, uint64_t from, uint64_t to, uint8_t kind,
-		       uint8_t unit)
+		       uint32_t string)
 {
 	for (uint32_t i = 0; i < g->count; i++)
-		if (g->range[i].kind == kind && g->range[i].unit == unit && g->range[i].to >= from &&
+		if (g->range[i].kind == kind && g->range[i].string == string && g->range[i].to >= from &&
 		    g->range[i].from <= to) {
 			g->range[i].from = MIN(g->range[i].from, from);
 			g->range[i].to = MAX(g->range[i].to, to);
@@ -49,29 +50,30 @@ static void note_range(struct group *g, const struct hook_site *site, uint64_t f
 	g->range[g->count].from = from;
 	g->range[g->count].to = to;
 	g->range[g->count].site = site;
-	g->range[g->count].unit = unit;
+	g->range[g->count].string = string;
 	g->range[g->count++].kind = kind;
 }
 
 /* Most characters are bytes: for them no call. */
-static inline bool is_end(const uint8_t *character, uint64_t unit)
+static inline bool is_end(const uint8_t *character, uint64_t unit, uint8_t end)
 {
 	uint32_t wide = 0;
 	if (likely(unit == 1))
-		return !*character;
+		return *character == end;
 	memcpy(&wide, character, unit);
 	return !wide;
 }
 
-uint64_t group_string_ends(uint64_t addr, uint64_t n, uint64_t unit)
+uint64_t group_string_ends(uint64_t addr, uint64_t n, uint32_t string)
 {
 	uint8_t bytes[64];
+	uint64_t unit = HOOK_UNIT(string);
 	for (uint64_t at = 0, now; at < n; at += now) {
 		now = MIN(n - at, sizeof bytes);
 		if (user_copy(bytes, (void *)(addr + at), now))
 			return at + unit;
 		for (uint64_t i = 0; i + unit <= now; i += unit)
-			if (is_end(bytes + i, unit))
+			if (is_end(bytes + i, unit, HOOK_END(string)))
 				return at + i + unit;
 	}
 	return 0;
@@ -80,7 +82,7 @@ uint64_t group_string_ends(uint64_t addr, uint64_t n, uint64_t unit)
 static bool enter_range(struct thread *t, const struct order_ops *ops, const struct range *r, uint64_t from,
 			uint64_t to)
 {
-	note_range(&t->again->now, r->site, from, to, r->kind, r->unit);
+	note_range(&t->again->now, r->site, from, to, r->kind, r->string);
 	return group_enter(t, ops, r->site, from, to - from, r->kind);
 }
 
@@ -88,7 +90,7 @@ static bool enter_range(struct thread *t, const struct order_ops *ops, const str
 static uint64_t enter_rest(struct thread *t, const struct order_ops *ops, struct range *r)
 {
 	uint64_t from = r->from, was = r->to;
-	while (!group_string_ends(from, r->to - from, r->unit) && r->to < was + STRING) {
+	while (!group_string_ends(from, r->to - from, r->string) && r->to < was + STRING) {
 		struct range piece = *r;
 		from = r->to;
 		r->to = ALIGN_UP(from + 1, ALIGN_TO); /* also if it is noted as a part of another */
@@ -105,7 +107,7 @@ static void complete(struct thread *t, const struct order_ops *ops, uint64_t exc
 	do {
 		more = 0;
 		for (uint32_t i = 0; i < g->count; i++)
-			if (g->range[i].unit && (except < g->range[i].from || except >= g->range[i].to))
+			if (g->range[i].string && (except < g->range[i].from || except >= g->range[i].to))
 				more = MAX(more, enter_rest(t, ops, &g->range[i]));
 		for (uint32_t i = 0; more && i < g->count; i++)
 			if (g->range[i].kind & ACCESS_WRITES)
@@ -116,7 +118,7 @@ static void complete(struct thread *t, const struct order_ops *ops, uint64_t exc
 bool group_add(struct thread *t, const struct order_ops *ops, const struct hook_site *site, uint64_t addr, uint64_t n,
 	       uint8_t kind, uint32_t c)
 {
-	struct range r = { addr, addr + n, site, kind, (uint8_t)c };
+	struct range r = { addr, addr + n, site, c & ~HOOK_LIMITED, kind };
 	if (!t->again)
 		t->again = order_memory(sizeof *t->again);
 	struct group *g = &t->again->now;
@@ -125,8 +127,8 @@ bool group_add(struct thread *t, const struct order_ops *ops, const struct hook_
 		g->count = 0;
 	bool done = enter_range(t, ops, &r, r.from, r.to);
 	for (uint32_t i = 0; c & HOOK_LIMITED && i < g->count; i++)
-		if (g->range[i].unit && g->range[i].to == r.to && g->range[i].kind == kind)
-			g->range[i].unit = 0; /* its end is known */
+		if (g->range[i].string && g->range[i].to == r.to && g->range[i].kind == kind)
+			g->range[i].string = 0; /* its end is known */
 	if (!first && ops->hold && !replaying)
 		complete(t, ops, addr);
 	return done;

@@ -456,7 +456,7 @@ HOOK(copy)
 HOOK(enter)
 {
 	bool done = a && b && group_add(t, ops, (const struct hook_site *)site, addr, a, (uint8_t)b, (uint32_t)c);
-	return (struct hook_result){ c ? group_string_ends(addr, a, c & ~HOOK_LIMITED) : 0, done };
+	return (struct hook_result){ c ? group_string_ends(addr, a, (uint32_t)c) : 0, done };
 }
 
 HOOK(leave)

@@ -79,7 +79,7 @@ bool group_add(struct thread *t, const struct order_ops *ops, const struct hook_
 void group_faulted(struct thread *t, uint64_t pc, uint64_t sp, bool grouped, bool comes_by);
 void group_return(struct thread *t, uint64_t pc, uint64_t sp);
 /* The bytes of a piece of a string up to its end, or to what cannot be read; 0: it goes on. */
-uint64_t group_string_ends(uint64_t addr, uint64_t n, uint64_t unit);
+uint64_t group_string_ends(uint64_t addr, uint64_t n, uint32_t string);
 /* Around a call that changes the address space there. False: no order is kept, and there is nothing to leave. */
 struct space_range {
 	uint64_t addr, n;

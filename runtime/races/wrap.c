@@ -120,14 +120,10 @@ static bool span(struct order_thread *t, struct access_span *s)
 }
 
 /* A string whose length nobody knew is entered in pieces, the last of which reaches over its end. */
-static uint64_t cut_string(uint64_t addr, uint64_t size, uint64_t unit)
+static uint64_t cut_string(uint64_t addr, uint64_t size, uint32_t string)
 {
-	for (uint64_t at = 0; unit && at + unit <= size; at += unit) {
-		uint64_t c;
-		if (user_load((const void *)(addr + at), unit, &c) || !c)
-			return at + unit;
-	}
-	return size;
+	uint64_t ends = HOOK_UNIT(string) ? group_string_ends(addr, size, string) : 0;
+	return ends ? ends : size;
 }
 
 /* Of the hooks copy and enter: the site is an argument of theirs, and so is the unit of a string. A call that changes the
@@ -140,7 +136,7 @@ static void hold(struct order_thread *o, uint64_t addr, uint64_t size, uint8_t k
 	if (!t->in_hook)
 		return;
 	if (site && site->kind == HOOK_CALLED)
-		size = cut_string(addr, size, HOOK_CALL_ARG5(&t->regs) & ~HOOK_LIMITED);
+		size = cut_string(addr, size, (uint32_t)HOOK_CALL_ARG5(&t->regs));
 	races_touch(t, &(struct touch){ .addr = addr, .size = size, .flags = flags_of(kind, site), .site = site });
 }
 

@@ -75,12 +75,12 @@ static UNUSED void team_size(int argc, char **argv)
 	}
 }
 
-/* What its creator does before it creates the next thread: it computes for a tenth of a millisecond. */
+/* What its creator does before it creates the next thread: it computes for some tenths of a millisecond. */
 static UNUSED void team_prepare(unsigned me)
 {
 	uint32_t random = me, input = 0;
 
-	for (unsigned i = 0; i < 1 << 16; i++)
+	for (unsigned i = 0; i < 1 << 18; i++)
 		input ^= draw(&random);
 	__asm__ volatile("" ::"r"(input));
 }
@@ -157,7 +157,7 @@ static void *watcher(void *what)
 	unsigned long seen = ~0ul;
 
 	for (unsigned still = 0; !watch_over; still = alive == seen ? still + 1 : 0) {
-		if (still == 50) {
+		if (still == 100) {
 			printf("FAILED: %s in round %lu\n", (const char *)what, alive);
 			exit(1);
 		}

@@ -2,13 +2,14 @@
  * memcmp and memchr over bytes that others change. Each thread has a block of some pages for itself for a while, then the next one;
  * and looks into another's now and then.
  * What could go wrong: where all bytes of such a call are claimed nobody is asked, and a claim of one of the pages may have been
- * taken away meanwhile; a range may be of one page, two or more.
+ * taken away meanwhile; a range may be of one page, two or more; and memchr may be told that there is no end, when it must find
+ * something before.
  */
 // run: fails
 #include "bugs.h"
 
 enum { ROUNDS = 300, STAY = 12, BLOCK = 3 * 4096 + 512 };
-static char block[TEAM_MAX][BLOCK] __attribute__((aligned(64)));
+static char block[TEAM_MAX + 1][BLOCK] __attribute__((aligned(64)));
 static uint64_t seen[TEAM_MAX];
 static unsigned torn[TEAM_MAX];
 
@@ -21,6 +22,14 @@ static void look(unsigned me, const char *at, size_t n)
 	torn[me] += other || order;
 	note(&seen[me], other ? (uint64_t)(other - at) : 0);
 	note(&seen[me], (uint64_t)((order > 0) - (order < 0)));
+}
+
+/* Behind the last block there is one of each. */
+static void look_without_end(unsigned me)
+{
+	const char *at = block[team] - 200;
+
+	note(&seen[me], (uint64_t)((const char *)memchr(at, at[0] ^ 1, SIZE_MAX) - at));
 }
 
 static void work(unsigned me)
@@ -37,19 +46,21 @@ static void work(unsigned me)
 		}
 		look(me, block[mine] + draw(&random) % 64, n);
 		look(me, block[others] + draw(&random) % (BLOCK - n), n);
+		look_without_end(me);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long all = 0;
+	unsigned long wrong = 0;
 
 	team_size(argc, argv);
 	memset(block, 'a', sizeof block);
+	block[team][1] = 'a' ^ 1;
 	team_run(work);
 	for (unsigned i = 0; i < team; i++) {
 		printf("thread %u saw %016llx\n", i, (unsigned long long)seen[i]);
-		all += torn[i];
+		wrong += torn[i];
 	}
-	return verdict(all, "blocks of two values");
+	return verdict(wrong, "blocks of two values");
 }

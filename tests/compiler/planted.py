@@ -14,7 +14,7 @@ HELD = {
 }
 # Of calls whose bytes are known before.
 BYTES = {
-    'the look at the claims of a few bytes': [('return range_claimed(self, first, size, kind) ||', 'return last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
+    'the look at the claims of a few bytes': [('(range_claimed(self, first, size, kind) ||', '(last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
     'the look at the claims of many': [('__heddle_pages(self, first >> self->shift, last >> self->shift, kind));', '1);')],
 }
 

@@ -75,14 +75,10 @@ static UNUSED void team_size(int argc, char **argv)
 	}
 }
 
-/* What its creator does before it creates the next thread: it computes for some tenths of a millisecond. */
-static UNUSED void team_prepare(unsigned me)
+/* What its creator does before it creates the next thread: it waits for something for some tenths of a millisecond. */
+static UNUSED void team_prepare(void)
 {
-	uint32_t random = me, input = 0;
-
-	for (unsigned i = 0; i < 1 << 18; i++)
-		input ^= draw(&random);
-	__asm__ volatile("" ::"r"(input));
+	usleep(400);
 }
 
 /* work(0) ... work(team - 1), each in a thread of its own. */
@@ -94,7 +90,7 @@ static UNUSED void team_run(void (*work)(unsigned me))
 	pthread_barrier_init(&team_gate, NULL, team);
 	for (unsigned i = 0; i < team; i++) {
 		if (apart)
-			team_prepare(i);
+			team_prepare();
 		if (pthread_create(&threads[i], NULL, team_member, (void *)(uintptr_t)i))
 			abort();
 	}

@@ -225,6 +225,15 @@ class Trial:
         self.replays(recorded, timeout=timeout * 2)
         return recorded
 
+    def with_fault(self, place, changes):
+        """The text of one of our sources with [(text, instead)] changed: a fault that is to be noticed."""
+        with open(os.path.join(ROOT, place)) as source:
+            text = source.read()
+        for old, new in changes:
+            self.check(old in text, f'{place} has no "{old.strip()}" any more: plant this fault anew')
+            text = text.replace(old, new)
+        return text
+
     def replays(self, recorded, *, trace=None, timeout=120, times=None):
         """Replay as often as asked; each must print and end as recorded."""
         times = times or self.settings.replays

@@ -21,11 +21,7 @@ BYTES = {
 
 def plant(t, changes):
     """A folder like build/, with this fault in what heddle-cc links into programs."""
-    with open(f'{ROOT}/compiler/fast.c') as source:
-        text = source.read()
-    for old, new in changes:
-        t.check(old in text, f'compiler/fast.c has no "{old.strip()}" any more: plant this fault anew')
-        text = text.replace(old, new)
+    text = t.with_fault('compiler/fast.c', changes)
     top = t.path('planted')
     shutil.rmtree(top, ignore_errors=True)
     for name in ('bin', 'lib'):

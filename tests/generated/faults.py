@@ -39,11 +39,7 @@ def faults_of_region():
 
 def plant(t, place, changes):
     """A folder like build/, with this fault in its loader."""
-    with open(f'{ROOT}/{place}') as source:
-        text = source.read()
-    for old, new in changes:
-        t.check(old in text, f'{place} has no "{old.strip()}" any more: plant this fault anew')
-        text = text.replace(old, new)
+    text = t.with_fault(place, changes)
     top = t.path('planted')
     shutil.rmtree(top, ignore_errors=True)
     shutil.copytree(os.path.join(t.settings.build, 'bin'), f'{top}/bin', symlinks=True)

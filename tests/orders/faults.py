@@ -144,11 +144,7 @@ RUNS = 6000
 
 
 def plant(t, file, changes, weak=False):
-    with open(f'{ROOT}/runtime/order/{file}') as source:
-        text = source.read()
-    for old, new in changes:
-        t.check(old in text, f'{file} has no "{old.strip()}" any more: plant this fault anew')
-        text = text.replace(old, new)
+    text = t.with_fault(f'runtime/order/{file}', changes)
     os.makedirs(t.path('planted'), exist_ok=True)
     with open(t.path('planted', file), 'w') as source:
         source.write(text)

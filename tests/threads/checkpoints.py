@@ -83,13 +83,17 @@ def case_checkpoint_anywhere(t):
         go_on(t, was, trace, t.count(5, 100))
 
 
-def case_checkpoint_primitives(t):
-    """Programs of this folder, at an event or more of each."""
+def each_primitive(t, go_on_somehow):
     for name in PRIMITIVES:
         trace = t.path(name)
         was = t.record([compiled(t, name)], trace=trace, options=['--checksum'])
-        go_on(t, was, trace, t.count(1, 20))
+        go_on_somehow(t, was, trace, t.count(1, 20))
         shutil.rmtree(trace)
+
+
+def case_checkpoint_primitives(t):
+    """Programs of this folder, at an event or more of each."""
+    each_primitive(t, go_on)
 
 
 def case_checkpoint_hooked(t):
@@ -120,11 +124,7 @@ def case_checkpoint_saved_anywhere(t):
 
 def case_checkpoint_saved_primitives(t):
     """The same with the programs of this folder, and with --checksum: all memory at the end is as recorded."""
-    for name in PRIMITIVES:
-        trace = t.path(name)
-        was = t.record([compiled(t, name)], trace=trace, options=['--checksum'])
-        go_on_from_file(t, was, trace, t.count(1, 20))
-        shutil.rmtree(trace)
+    each_primitive(t, go_on_from_file)
 
 
 def case_checkpoint_saved_hooked(t):

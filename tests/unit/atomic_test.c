@@ -8,27 +8,9 @@
 #ifdef __aarch64__
 #include "loader/arch/aarch64/atomic.c"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPECT(condition) \
-	((condition) ? (void)0 : (fprintf(stderr, "atomic_test:%d: %s\n", __LINE__, #condition), exit(1)))
+#include "tests/unit/instructions.h"
 
 /* What the runtime has from its own assembler. */
-long user_load(const void *p, uint64_t size, uint64_t *out)
-{
-	*out = 0;
-	memcpy(out, p, size);
-	return 0;
-}
-
-long user_store(void *p, uint64_t size, uint64_t value)
-{
-	memcpy(p, &value, size);
-	return 0;
-}
-
 long user_cas(void *p, uint64_t size, uint64_t *expected, uint64_t desired)
 {
 	uint64_t there = 0;

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -76,7 +77,7 @@ class Hooked:
 
     def run(self, command, limit=LIMIT):
         """A Run; TooLong if it was ended after so many seconds."""
-        usage = os.path.join(self.work, 'usage')
+        usage = os.path.join(self.work, f'usage-{threading.get_ident()}')
         process = subprocess.Popen([f'{self.out}/usage', usage, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=self.work, env=self.env, start_new_session=True)
         try:

@@ -166,14 +166,15 @@ class Bench:
         """(Run, requests per second)"""
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             status, _, err, rate = server.run(folder, self.command(variant, []), load, env=self.env)
-            if status:
+            if status not in [end % 256 if end >= 0 else 128 - end for end in server.ends]:      # as a shell says it
                 raise SystemExit(f'bench: {server.name} {variant}: status {status}\n{err.decode(errors="replace")[-1000:]}')
+            self.ended = status
             return Run(f'{self.work}/usage'), rate
 
     def replay_server(self):
         """Run, or None if it diverged: tests/threads/servers.py says why some do."""
         end = subprocess.run(self.command('replayed', []), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.env, cwd='/')
-        return Run(f'{self.work}/usage') if end.returncode == 0 else None
+        return Run(f'{self.work}/usage') if end.returncode == self.ended else None
 
     def servers(self):
         for name, load in self.loads().items():

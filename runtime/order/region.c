@@ -25,8 +25,9 @@
  *    region which that thread has begun, looked up after its claim was taken away or the word was locked for all to see.
  * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the end
  *    is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which ends the
- *    bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their holder waits for brackets and for words; a word's holder, once it has closed
- *    its bracket, takes no other lock. So no wait is circular.
+ *    bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their holder waits for brackets and for words, and
+ *    takes the locks of further pages only if they are free; a word's holder, once it has closed its bracket, takes no other lock. So no wait
+ *    is circular.
  * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since it
  *    was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge cuts, and
  *    so does `pause`, before anything else at which replay may wait. So the end of a region needs only its beginning,
@@ -242,7 +243,7 @@ const struct order_scheme order_region = {
 	.name = "region",
 	.summary = "claims per page, words per granule where pages are contested, edges between regions",
 	.guarantee = "exact",
-	.version = 1,
+	.version = 2,
 	.state_size = sizeof(struct words),
 	.thread_size = sizeof(struct region_thread),
 	.claims = true,

@@ -55,6 +55,8 @@ struct held {
 };
 
 struct region_thread {
+	uint64_t page_after; /* the last that it has taken from others, with how many more */
+	unsigned ahead;
 	struct hook_self *self;
 	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */
 	uint64_t fenced;  /* region whose beginning every thread can see */

@@ -59,6 +59,15 @@ static void lock_page(struct page *p)
 	}
 }
 
+/* Without waiting: for who holds another one. */
+static bool trylock_page(struct page *p)
+{
+	uint32_t free = 0;
+
+	return __atomic_compare_exchange_n(&p->lock, &free, LOCK_HELD | region_process, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
 /* Release: the page, the claims' bytes, and the access made meanwhile. */
 static void unlock_page(struct page *p)
 {
@@ -112,23 +121,85 @@ static uint64_t region_left(uint32_t slot, bool had)
 }
 
 /*
- * Takes the page from its owner; leaves it `left`. Returns the owner's last region with it: at least the one in which it
- * got the page, and which follows all before. (It may have closed its bracket again to wait for another page, and then
- * that region does not seem to have begun.)
+ * A membarrier interrupts all cores and costs some microseconds, whatever it is for; and who takes pages of others one after the
+ * other mostly needs the next ones, too. So claims of pages that follow are taken away with the same barrier, under their locks: the more, the
+ * longer that goes on. Who needs one of them again claims it without another barrier, since nobody else has a claim. Locks that are
+ * held are not waited for.
  */
-static uint64_t revoke_owner(struct page *p, uint64_t addr, uint8_t left)
-{
-	uint32_t slot = word_slot(p->writer);
-	bool had = clear_claim(slot, addr, (uint8_t)((HOOK_READ | HOOK_WRITE) & ~left));
+#ifndef AHEAD
+#define AHEAD 16
+#endif
+struct ahead {
+	struct page *page[AHEAD];
+	unsigned n, most;
+};
 
-	if (had)
-		order_membarrier();
-	uint64_t region = region_left(slot, had), got = word_region(p->writer);
-	return region > got ? region : got;
+static struct page *lock_next(struct ahead *ahead, uint64_t addr)
+{
+	struct page *q = page_of(addr + (ahead->n + 1) * PAGE_BYTES);
+
+	return pages && ahead->n < ahead->most && trylock_page(q) ? q : 0;
 }
 
-/* Takes the page from all its readers but this thread, with an edge from each. True: somebody had a claim. */
-static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr)
+/* After the last page that was taken? */
+static unsigned how_many(struct region_thread *own, uint64_t addr)
+{
+	bool goes_on = addr >> PAGE_SHIFT == own->page_after;
+
+	own->ahead = !goes_on ? 0 : own->ahead ? 2 * own->ahead : 1;
+	return own->ahead = own->ahead < AHEAD ? own->ahead : AHEAD;
+}
+
+static void note_taken(struct region_thread *own, uint64_t addr, const struct ahead *ahead)
+{
+	own->page_after = (addr >> PAGE_SHIFT) + ahead->n + 1;
+}
+
+/* What the owner of `p` owns next to it. */
+static void clear_owned_ahead(struct ahead *ahead, const struct page *p, uint64_t addr, uint8_t bits)
+{
+	for (struct page *q; (q = lock_next(ahead, addr)); ahead->page[ahead->n++] = q)
+		if (q->state != PAGE_OWNED || word_slot(q->writer) != word_slot(p->writer) ||
+		    !clear_claim(word_slot(p->writer), addr + (ahead->n + 1) * PAGE_BYTES, bits)) {
+			unlock_page(q);
+			return;
+		}
+}
+
+/* Its last region with the page: at least the one in which it got the page, and which follows all before. (It may have closed its bracket
+   again to wait for another page, and then that region does not seem to have begun.) */
+static void set_left(struct page *p, uint32_t owner, uint64_t region, uint8_t left)
+{
+	uint64_t got = word_region(p->writer);
+
+	p->writer = word_name(owner, region > got ? region : got);
+	p->readers = left ? word_bit(owner) : 0;
+	set_state(p, PAGE_SHARED);
+}
+
+/* Takes the page from its owner, and those that follow; leaves it `left`. */
+static void revoke_owner(struct region_thread *own, struct page *p, uint64_t addr, uint8_t left)
+{
+	uint32_t slot = word_slot(p->writer);
+	uint8_t bits = (uint8_t)((HOOK_READ | HOOK_WRITE) & ~left);
+	bool had = clear_claim(slot, addr, bits);
+	struct ahead ahead = { .n = 0, .most = had ? how_many(own, addr) : 0 };
+
+	if (had) {
+		clear_owned_ahead(&ahead, p, addr, bits);
+		order_membarrier();
+		note_taken(own, addr, &ahead);
+	}
+	uint64_t region = region_left(slot, had);
+	set_left(p, slot, region, left);
+	for (unsigned i = 0; i < ahead.n; i++) {
+		set_left(ahead.page[i], slot, region, left);
+		unlock_page(ahead.page[i]);
+	}
+}
+
+/* Of readers but this thread. True: somebody had a claim. */
+static bool clear_readers(const struct order_thread *t, const struct page *p, uint64_t addr)
 {
 	uint32_t slots = order_slots();
 	bool some = false;
@@ -136,9 +207,43 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && p->readers & word_bit(slot))
 			some |= clear_claim(slot, addr, HOOK_READ);
-	if (some)
+	return some;
+}
+
+/* What others read next to it, too. Returns who. */
+static uint64_t clear_shared_ahead(struct ahead *ahead, const struct order_thread *t, uint64_t addr)
+{
+	uint64_t who = 0;
+
+	for (struct page *q; (q = lock_next(ahead, addr)); ahead->page[ahead->n++] = q) {
+		if (q->state != PAGE_SHARED || !clear_readers(t, q, addr + (ahead->n + 1) * PAGE_BYTES)) {
+			unlock_page(q);
+			break;
+		}
+		who |= q->readers;
+	}
+	return who;
+}
+
+/* Takes the page from all its readers but this thread, with an edge from each, and those that follow: who writes them will find the readers
+   without claims, and nobody in the middle of a read. True: somebody had a claim. */
+static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr)
+{
+	uint32_t slots = order_slots();
+	bool some = clear_readers(t, p, addr);
+	struct ahead ahead = { .n = 0, .most = some ? how_many(region_of(t), addr) : 0 };
+	uint64_t who = some ? clear_shared_ahead(&ahead, t, addr) : 0;
+
+	if (some) {
 		order_membarrier();
+		note_taken(region_of(t), addr, &ahead);
+	}
 	order_chaos(t);
+	for (uint32_t slot = 0; slot < slots; slot++)
+		if (slot != t->slot && who & word_bit(slot))
+			region_left(slot, true);
+	for (unsigned i = 0; i < ahead.n; i++)
+		unlock_page(ahead.page[i]);
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && p->readers & word_bit(slot))
 			region_edge(t, slot, region_left(slot, some));
@@ -240,10 +345,7 @@ static bool get_ready(struct order_thread *t, struct page *p, uint64_t addr, uin
 	if (p->state == PAGE_OWNED && owner == t->slot)
 		return false;
 	if (p->state == PAGE_OWNED) {
-		uint64_t region = revoke_owner(p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
-		p->writer = word_name(owner, region);
-		p->readers = kind & HOOK_WRITE ? 0 : word_bit(owner);
-		set_state(p, PAGE_SHARED);
+		revoke_owner(region_of(t), p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
 		taken = true;
 	}
 	region_edge_name(t, p->writer);

@@ -88,8 +88,11 @@ FAULTS = {
         'the last writer of a page':
             ([('region_edge_name(t, p->writer);\n\tif (kind & HOOK_WRITE', 'if (kind & HOOK_WRITE'), COARSE], ''),
         'an event that has begun': ([('bracket_open(own);\n\taccess_begins(t);\n\torder_chaos(t);\n\tbool done', 'order_chaos(t);\n\tbool done'), COARSE], ''),
-        'the region in which the owner got its page': ([('return region > got ? region : got;', '(void)got;\n\treturn region;'), COARSE],
+        'the region in which the owner got its page': ([('word_name(owner, region > got ? region : got);', 'word_name(owner, region);\n\t(void)got;'), COARSE],
                                                        'mixed,brackets'),
+        'the region in which the owner left the next pages': ([('set_left(ahead.page[i], slot, region, left);', 'set_left(ahead.page[i], slot, 0, left);'), COARSE], 'sweeps'),
+        'the wait for who reads the next pages': ([('region_left(slot, true);\n\tfor (unsigned i', ';\n\tfor (unsigned i'), COARSE], 'sweeps'),
+        'the locks of the next pages': ([('return __atomic_compare_exchange_n(&p->lock, &free,', 'return true || __atomic_compare_exchange_n(&p->lock, &free,'), COARSE], 'sweeps'),
         'the lock of a page': ([('if (is == (LOCK_HELD | region_process))\n\t\t\tcontinue;', ''), COARSE], ''),
         'who made a page fine': ([('p->streak = p->reads', 'p->writer = 0;\n\tp->streak = p->reads')], ''),
         'what the words of a page said': ([('words_collect(t, addr & ~(PAGE_BYTES - 1));', ';')], 'wide,mixed,copies,brackets'),

@@ -211,6 +211,27 @@ static void one_locked(struct worker *w)
 	host_unlock(w, m);
 }
 
+/* Page after page, one or two words of each: a thread that takes them from others takes the next ones along. */
+static void one_sweep(struct worker *w)
+{
+	unsigned from = below(number(w), 8), pages = 4 + below(number(w), 12);
+	bool writes = number(w) & 1;
+
+	for (unsigned i = 0; i < pages; i++) {
+		uint64_t *p = memory + (from + i) * 512 + below(number(w), 2);
+		if (writes)
+			store(w, true, p, w->hash + i);
+		else
+			load(w, true, p);
+	}
+}
+
+static void sweeps(struct worker *w, uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k += 10)
+		one_sweep(w);
+}
+
 static void some(struct worker *w, uint64_t n, void (*const one[])(struct worker *), unsigned kinds)
 {
 	for (uint64_t k = 0; k < n; k++)
@@ -256,6 +277,7 @@ const struct workload workloads[] = {
 	{ "wide", 0, wide, 1, "16 bytes over two granules" },
 	{ "brackets", 0, brackets, 1, "several granules held at once" },
 	{ "copies", 0, copies, 1, "ranges" },
+	{ "sweeps", 0, sweeps, 1, "page after page" },
 	{ "mixed", 0, mixed, 1, "all of these, and locks" },
 	{ 0 },
 };

@@ -30,7 +30,7 @@ static void unpack(const void *size)
 
 	snprintf(raw, sizeof raw, "%s/raw", fuzz_dir());
 	if (!trace_unpack(fuzz_dir(), &expected, raw, NULL, &shown, &problem))
-		trace_shown_missing(&shown, missing, 8);
+		trace_shown_missing(&shown, 0, missing, 8);
 	free(shown.seen);
 }
 

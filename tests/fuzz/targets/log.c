@@ -1,6 +1,7 @@
 /* A log as a file: its header, its chunks, zstd's frames. Hashes seldom fit here: entries.c goes on from there. */
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include "commands/commands.h"
 #include "fuzz.h"
 
@@ -22,17 +23,38 @@ static void read_log(const void *unused)
 	trace_list_free(&list);
 }
 
+static size_t seal_header(uint8_t *data)
+{
+	struct log_header header;
+
+	trace_log_header(&header, 0, 0);
+	memcpy(data, &header, sizeof header);
+	return sizeof header;
+}
+
+/* Of a log from which a part was dropped. */
+static size_t seal_cut_header(uint8_t *data)
+{
+	struct log_cut_header header;
+
+	memcpy(&header, data, sizeof header);
+	header.magic = LOG_CUT_MAGIC;
+	header.version = TRACE_VERSION;
+	header.arch = TRACE_ARCH;
+	header.image = header.slot = 0;
+	header.hash = XXH64(&header, offsetof(struct log_cut_header, hash), 0);
+	memcpy(data, &header, sizeof header);
+	return sizeof header;
+}
+
 /* The hashes of headers and chunks, as far as there are any, so that what is behind them is reached. */
 static void seal(uint8_t *data, size_t size)
 {
-	struct log_header header;
 	struct chunk_header chunk;
-	size_t at = sizeof header;
 
-	if (size < at)
+	if (size < sizeof(struct log_cut_header))
 		return;
-	trace_log_header(&header, 0, 0);
-	memcpy(data, &header, sizeof header);
+	size_t at = data[size - 1] & 2 ? seal_cut_header(data) : seal_header(data);
 	while (size - at >= sizeof chunk) {
 		memcpy(&chunk, data + at, sizeof chunk);
 		if (chunk.packed > size - at - sizeof chunk)

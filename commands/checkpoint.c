@@ -37,6 +37,18 @@ static void fill_header(struct point_header *h, const struct meta *meta, const c
 		die("%s", problem.text);
 }
 
+void checkpoint_need_no_keys(const char *instead)
+{
+#ifdef __aarch64__
+	if (getauxval(AT_HWCAP) & 1ul << 30 /* HWCAP_PACA */)
+		die("this processor signs addresses with keys that each process has for itself: none can go on with "
+		    "the memory "
+		    "of another; %s",
+		    instead);
+#endif
+	(void)instead;
+}
+
 void checkpoint_need_possible(const struct meta *meta)
 {
 	if (meta->list.nstreams && meta->list.streams[meta->list.nstreams - 1].image)
@@ -49,12 +61,7 @@ void checkpoint_need_possible(const struct meta *meta)
 		    "with the "
 		    "memory of another",
 		    meta->dir, meta->order);
-#ifdef __aarch64__
-	if (getauxval(AT_HWCAP) & 1ul << 30 /* HWCAP_PACA */)
-		die("this processor signs addresses with keys that each process has for itself: none can go on with "
-		    "the "
-		    "memory of another; --checkpoint alone works");
-#endif
+	checkpoint_need_no_keys("--checkpoint alone works");
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
@@ -256,6 +263,8 @@ void checkpoint_save(FILE *out, const char *path, const struct meta *meta, const
 	snprintf(files, sizeof files, "%s/files", meta->dir);
 	fill_header(&h, meta, c->loader);
 	h.shown = c->shown;
+	if (c->follow) /* its meta.json is not there yet */
+		h.trace = 0;
 	w.page = h.page;
 	XXH64_reset(&w.hash, 0);
 	put(&w, &h, sizeof h);
@@ -322,7 +331,7 @@ static void check_header(const struct bytes *b, const struct point_header *h, co
 	if (h->version != expected->version || h->arch != expected->arch || h->loader != expected->loader ||
 	    h->page != expected->page)
 		die("%s was saved by another build of heddle, or on another machine; save it again", b->path);
-	if (h->trace != expected->trace)
+	if (h->trace != expected->trace && h->trace)
 		die("%s is a checkpoint of another recording", b->path);
 	if (XXH64(b->data, b->size, 0) != hash)
 		die("%s is damaged: it does not fit its checksum", b->path);

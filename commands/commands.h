@@ -101,7 +101,9 @@ struct tree {
 	char control_path[PATH_ROOM + 16];
 	int control_fd; /* holds the lock that says: heddle is at work here */
 	pid_t root;
-	int root_status; /* wait status, once root_ended */
+	pid_t helper;	   /* another child, which is none of the tree; 0: none */
+	int helper_status; /* wait status, once helper is -1 */
+	int root_status;   /* wait status, once root_ended */
 	bool root_ended;
 	sigset_t before;	      /* heddle's own mask when it was started */
 	sigset_t wanted;	      /* signals that tree_signal() takes */
@@ -123,6 +125,8 @@ bool tree_reap(struct tree *tree);
 int tree_signal(struct tree *tree, siginfo_t *info, int milliseconds);
 /* Kills everybody. To be repeated until tree_reap() says false: they may fork meanwhile. */
 void tree_kill(void);
+/* Does no thread of it run? */
+bool tree_sleeps(pid_t pid);
 /* Kills all that descend from a child of heddle's, but not the child. */
 void tree_kill_below(pid_t child);
 /* How many processes are left. */
@@ -170,13 +174,34 @@ void late_end(struct feeder *feeder);
 
 /* ---- packer.c: the thread that empties rings while a program is recorded ---- */
 struct packer;
-struct packer *packer_start(const char *dir, const struct tree *tree);
+/* keeper: --ring; or NULL */
+struct keeper;
+struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper);
 /* A part of `control`'s end that is given back when the disk is full, so that what the rings hold can still be packed: the
    recording then ends whole, at its last event. -1, and errno: there is no room for it. */
 int reserve_space(const struct tree *tree, uint64_t size);
 void reserve_give_back(const struct tree *tree, uint64_t keep);
 /* Ends the thread and packs what is left. Returns -1 if that failed. */
 int packer_finish(struct packer *packer, struct trace_problem *problem);
+
+/* ---- ring.c: --ring ---- */
+/* Exit status of `replay --follow`: all that is known was replayed, or a part of it, and there is a checkpoint; or the program has ended
+   there, too, and there is none. */
+enum { FOLLOWED = 0, FOLLOWED_PART = 1, FOLLOWED_TO_END = 2 };
+/* size: bytes of streams that are kept, about. */
+struct keeper *keeper_new(const char *dir, uint64_t size, struct tree *tree);
+const char *keeper_directory(const struct keeper *k);
+/* In the packer's thread, all rings that threads have; now and then. */
+int keeper_look(struct keeper *k, struct trace_ring **rings, size_t count, struct trace_packer *work,
+		struct trace_problem *problem);
+/* Nothing is to be packed for the moment. */
+bool keeper_is_full(const struct keeper *k);
+/* The program has ended: nobody follows it any more. */
+void keeper_end(struct keeper *k);
+/* The packer has ended, too. */
+void keeper_free(struct keeper *k);
+/* Of the checkpoints in a trace, the oldest stays, if anything was dropped. Returns -1 with errno. */
+int ring_settle(const char *dir);
 
 /* ---- program.c ---- */
 /* Finds a program as a shell would, and dies if it cannot be started. */

@@ -219,8 +219,9 @@ static void write_script(bool attached, long image)
 			"python sys.path.insert(0, '%s/gdb')\n"
 			"python import heddle\n"
 			"python heddle.begin(control='%s', at=%d, members='%s', symbols='%s/loader.sym', trace='%s', "
-			"image=%ld)\n",
-			s.lib, s.tree->control_path, DEBUG_AT, members, s.lib, s.meta->dir, image);
+			"image=%ld, checkpoint=%d)\n",
+			s.lib, s.tree->control_path, DEBUG_AT, members, s.lib, s.meta->dir, image,
+			*s.tree->control->begin_at != 0);
 	if (fclose(f))
 		die("%s: %s", s.script, strerror(errno));
 }

@@ -284,6 +284,8 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 		abort();
 	if (control->masks)
 		json_object_set(meta->json, "masked", masked);
+	if (control->ring)
+		json_object_set_new(meta->json, "ring", json_true());
 	json_decref(masked);
 	meta->status = STATUS_UNKNOWN;
 	if (write_meta(meta, true, &problem))

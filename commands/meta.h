@@ -53,6 +53,8 @@ void cpu_need_same(const struct meta *meta);
 /* ---- checkpoint.c: a replayed process that stands still, as a file ---- */
 /* Dies if processes of this recording cannot go on with the memory of others. */
 void checkpoint_need_possible(const struct meta *meta);
+/* Dies on a processor whose keys are in no checkpoint; `instead`: what works. */
+void checkpoint_need_no_keys(const char *instead);
 FILE *checkpoint_create(const char *path);
 /* Writes the memory of the process of which c->stopped is a thread. */
 void checkpoint_save(FILE *out, const char *path, const struct meta *meta, const struct control *c);

@@ -15,13 +15,15 @@
 
 static const char help[] =
 	"usage: heddle pack [-o FILE] [TRACE]\n"
-	"       heddle pack --open [-o DIR] FILE\n"
+	"       heddle pack --open [--trust] [-o DIR] FILE\n"
 	"\n"
 	"Makes one file of a recording, with the program and the libraries that it used. On another\n"
 	"machine of the same architecture `heddle pack --open FILE` makes a trace of it again, which\n"
 	"`heddle replay` runs: neither program nor libraries need to be there.\n"
 	"\n"
 	"      --open         unpack instead\n"
+	"      --trust        with --open: also a recording made with --ring, whose replay runs whatever\n"
+	"                     is in the file, as starting a program would\n"
 	"  -o, --output=NAME  the file, instead of NAME.heddle here; or the new directory\n";
 
 #define BLOCK_SIZE 512
@@ -127,6 +129,9 @@ static void put_all(const struct meta *meta, const char *base)
 	char name[PATH_ROOM];
 
 	put_file(meta->dir, base, "meta.json");
+	snprintf(name, sizeof name, "%.*s/" CHECKPOINT, PATH_ROOM - 16, meta->dir);
+	if (!access(name, F_OK))
+		put_file(meta->dir, base, CHECKPOINT);
 	for (size_t i = 0; i < meta->list.nstreams; i++) {
 		trace_path(name, ".", meta->list.streams[i].image, meta->list.streams[i].slot);
 		put_file(meta->dir, base, name + 2);
@@ -181,6 +186,7 @@ static struct {
 	ZSTD_inBuffer from;
 	char buffer[1 << 17];
 	char dir[PATH_ROOM]; /* what becomes the trace */
+	bool trusted;
 } opened;
 
 static void remove_opened(void)
@@ -234,6 +240,11 @@ static void get_file(const struct header *h)
 	uint64_t size = get_size(h);
 
 	memcpy(name, h->name, 100);
+	if (!strcmp(inner_name(name), CHECKPOINT) && !opened.trusted)
+		die("%s was recorded with --ring, and has the memory of a process in it: a replay runs whatever that "
+		    "is. If you "
+		    "trust who made it as much as to start a program of theirs, add --trust",
+		    opened.path);
 	snprintf(path, sizeof path, "%s/%s", opened.dir, inner_name(name));
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -310,6 +321,7 @@ static int run_pack(int argc, char **argv)
 	const struct option_row options[] = {
 		{ "open", 0, OPTION_FLAG, &opens },
 		{ "output", 'o', OPTION_TEXT, &output },
+		{ "trust", 0, OPTION_FLAG, &opened.trusted },
 		OPTIONS_END,
 	};
 
@@ -318,6 +330,8 @@ static int run_pack(int argc, char **argv)
 		usage("one at a time: %s or %s?", argv[0], argv[1]);
 	if (opens && !argc)
 		usage("which file?");
+	if (opened.trusted && !opens)
+		usage("--trust goes with --open");
 	if (opens)
 		open_pack(argv[0], output);
 	else

@@ -32,10 +32,11 @@ struct packer {
 	size_t count;
 	struct trace_ring *idle[RING_SPARES]; /* left by their threads, to be used again */
 	unsigned idle_count;
-	unsigned made;	  /* rings so far: the next one's number */
-	unsigned spares;  /* that we try to keep ready */
-	uint32_t end;	  /* the tree has ended */
-	uint64_t reserve; /* see reserve_space(); grows with the rings if the program may go on without us */
+	unsigned made;	       /* rings so far: the next one's number */
+	unsigned spares;       /* that we try to keep ready */
+	uint32_t end;	       /* the tree has ended */
+	struct keeper *keeper; /* or NULL */
+	uint64_t reserve;      /* see reserve_space(); grows with the rings if the program may go on without us */
 	struct trace_problem problem;
 	pthread_t thread;
 };
@@ -104,6 +105,8 @@ static int add_ring(struct packer *p, uint32_t *place)
 	if (!ring)
 		return -1;
 	p->rings[p->count++] = ring;
+	if (p->keeper)
+		trace_ring_follow(ring, keeper_directory(p->keeper));
 	__atomic_store_n(place, 1 + trace_ring_number(ring), __ATOMIC_RELEASE); /* the ring is ready before */
 	return 0;
 }
@@ -176,6 +179,8 @@ static int pack_one(struct packer *p, struct trace_ring **place)
 	if (wants <= 0)
 		return wants;
 	enum ring_done done = trace_ring_done(ring);
+	if (!done && p->keeper && keeper_is_full(p->keeper))
+		return 0;
 	if (!done)
 		return trace_ring_pack(ring, p->work, WHILE_RUNNING, &p->problem);
 	if (done == RING_IMAGE_OVER)
@@ -203,6 +208,8 @@ static int pack_all(struct packer *p)
 		if (p->rings[i])
 			p->rings[kept++] = p->rings[i];
 	p->count = kept;
+	if (!result && p->keeper)
+		result = keeper_look(p->keeper, p->rings, p->count, p->work, &p->problem);
 	return result;
 }
 
@@ -295,7 +302,7 @@ static void *run(void *with)
 
 /* ---- start and end ---------------------------------------------------------------------------- */
 
-struct packer *packer_start(const char *dir, const struct tree *tree)
+struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper)
 {
 	struct packer *p = calloc(1, sizeof *p);
 
@@ -305,6 +312,7 @@ struct packer *packer_start(const char *dir, const struct tree *tree)
 	p->tree = tree;
 	p->control = tree->control;
 	p->spares = 1;
+	p->keeper = keeper;
 	int error = pthread_create(&p->thread, NULL, run, p);
 	if (error)
 		die("the packer's thread does not start: %s", strerror(error));

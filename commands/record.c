@@ -18,43 +18,48 @@
 
 #define ORDER_DEFAULT "region"
 
-static const char help[] = "usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
-			   "\n"
-			   "Runs PROGRAM and records it, with all processes that it starts, so that `heddle replay`\n"
-			   "can run it again exactly. Exits as PROGRAM does.\n"
-			   "\n"
-			   "  -o, --output=DIR  keep the trace in the new directory DIR; without: NAME-N in\n"
-			   "                    $HEDDLE_TRACE_DIR, $XDG_DATA_HOME/heddle or ~/.local/share/heddle\n"
-			   "      --no-patch    let every system call trap instead of patching it: slower, and\n"
-			   "                    the program's code stays as it is\n"
-			   "      --no-atomics  do not order the atomic instructions of code that heddle-cc has not\n"
-			   "                    built (aarch64): faster, but what depends on them is not replayed\n"
-			   "      --checksum    record a hash of all writable memory when a process ends, and\n"
-			   "                    compare it at replay\n"
-			   "      --chaos[=N]   disturb the order in which threads run, at random (N: the seed), so\n"
-			   "                    that rare interleavings show\n"
-			   "      --order=NAME  how the order of accesses to shared memory is recorded, in programs\n"
-			   "                    built by heddle-cc; `--order=help` lists the ways\n"
-			   "      --verify      record a hash of all values read there, and compare it at replay\n"
-			   "      --paranoid    record hashes of changed pages now and then, while a process has one\n"
-			   "                    thread: replay names a page that is not as it was\n"
-			   "      --mask-env[=NAME,...]\n"
-			   "                    do not keep the values of environment variables that look like\n"
-			   "                    secrets (TOKEN, PASSWORD, ...), nor of these\n"
-			   "      --on-full=WAY what to do when the trace's disk is full: `stop` ends the program,\n"
-			   "                    `detach` lets it go on unrecorded\n"
-			   "  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
-			   "  -q, --quiet       say nothing that is not an error\n"
-			   "\n"
-			   "Ctrl-C reaches the program, not heddle. SIGTERM and SIGHUP sent to heddle are passed on.\n";
+static const char help[] =
+	"usage: heddle record [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+	"\n"
+	"Runs PROGRAM and records it, with all processes that it starts, so that `heddle replay`\n"
+	"can run it again exactly. Exits as PROGRAM does.\n"
+	"\n"
+	"  -o, --output=DIR  keep the trace in the new directory DIR; without: NAME-N in\n"
+	"                    $HEDDLE_TRACE_DIR, $XDG_DATA_HOME/heddle or ~/.local/share/heddle\n"
+	"      --no-patch    let every system call trap instead of patching it: slower, and\n"
+	"                    the program's code stays as it is\n"
+	"      --no-atomics  do not order the atomic instructions of code that heddle-cc has not\n"
+	"                    built (aarch64): faster, but what depends on them is not replayed\n"
+	"      --checksum    record a hash of all writable memory when a process ends, and\n"
+	"                    compare it at replay\n"
+	"      --chaos[=N]   disturb the order in which threads run, at random (N: the seed), so\n"
+	"                    that rare interleavings show\n"
+	"      --order=NAME  how the order of accesses to shared memory is recorded, in programs\n"
+	"                    built by heddle-cc; `--order=help` lists the ways\n"
+	"      --verify      record a hash of all values read there, and compare it at replay\n"
+	"      --paranoid    record hashes of changed pages now and then, while a process has one\n"
+	"                    thread: replay names a page that is not as it was\n"
+	"      --mask-env[=NAME,...]\n"
+	"                    do not keep the values of environment variables that look like\n"
+	"                    secrets (TOKEN, PASSWORD, ...), nor of these\n"
+	"      --on-full=WAY what to do when the trace's disk is full: `stop` ends the program,\n"
+	"                    `detach` lets it go on unrecorded\n"
+	"      --ring=SIZE   keep only the last part of the recording, of about SIZE bytes (8M, 1G),\n"
+	"                    and a checkpoint at which its replay begins\n"
+	"  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
+	"  -q, --quiet       say nothing that is not an error\n"
+	"\n"
+	"Ctrl-C reaches the program, not heddle. SIGTERM and SIGHUP sent to heddle are passed on.\n";
 
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
 	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet, detach;
 	long chaos; /* 0: no, -1: any seed, else the seed */
-	const char *output, *order, *turns, *on_full, *mask;
+	const char *output, *order, *turns, *on_full, *mask, *ring;
 	struct tree tree;
 	struct packer *packer;
+	struct keeper *keeper; /* --ring */
+	uint64_t ring_size;
 	struct meta meta;
 	struct timespec root_end;
 	bool said_waiting, told_to_end;
@@ -157,8 +162,11 @@ static void prepare(struct record *r, char **argv)
 	c->chaos = r->chaos < 0 ? (uint32_t)(time(NULL) ^ getpid() << 16) | 1 : (uint32_t)r->chaos;
 	prepare_turns(r);
 	prepare_cache(c);
+	c->ring = r->ring != NULL;
 	meta_begin(&r->meta, r->dir, r->program, argv, &r->tree);
 	c->hooked = meta_is_hooked(&r->meta);
+	if (r->ring)
+		r->keeper = keeper_new(r->dir, r->ring_size, &r->tree);
 }
 
 /* ---- the run ------------------------------------------------------------------------------ */
@@ -190,7 +198,7 @@ static void start(struct record *r, int argc, char **argv)
 	tree_start(&r->tree, args);
 	on_death(NULL); /* from here on there is something to keep */
 	free(args);
-	r->packer = packer_start(r->dir, &r->tree);
+	r->packer = packer_start(r->dir, &r->tree, r->keeper);
 }
 
 /*
@@ -231,6 +239,8 @@ static void run(struct record *r)
 			/* kept where a later heddle finds it, should this one be killed */
 			r->tree.control->root_status = (uint32_t)r->tree.root_status;
 			tell_who_is_left(r);
+			if (r->keeper)
+				keeper_end(r->keeper);
 		}
 		if (r->told_to_end || __atomic_load_n(&r->tree.control->stop, __ATOMIC_ACQUIRE))
 			tree_kill();
@@ -259,7 +269,9 @@ static bool finish(struct record *r)
 	if (r->turns)
 		unlink(turns);
 	reserve_give_back(&r->tree, 0);
-	if (packer_finish(r->packer, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
+	int packed = packer_finish(r->packer, &problem);
+	keeper_free(r->keeper);
+	if (packed || ring_settle(r->dir) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)
 			warn("%s", problem.text);
 		else
@@ -324,6 +336,27 @@ static void choose_on_full(struct record *r)
 	r->detach = r->on_full && !strcmp(r->on_full, "detach");
 }
 
+static void choose_ring(struct record *r)
+{
+	char *end = NULL;
+
+	if (!r->ring)
+		return;
+	double number = strtod(r->ring, &end);
+	static const char units[] = "kMGT";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	for (const char *u = units; unit && u <= unit; u++)
+		number *= 1024;
+	if (end == r->ring || (*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
+		usage("--ring wants a number of bytes from 1M on, as in --ring=64M");
+	if (strncmp(r->order, "region", 6))
+		usage("--ring goes with --order=region alone");
+	if (r->detach || r->paranoid)
+		usage("--ring goes neither with --on-full=detach nor with --paranoid");
+	checkpoint_need_no_keys("record without --ring");
+	r->ring_size = (uint64_t)number;
+}
+
 static void choose_mask(struct record *r)
 {
 	if (r->mask && strlen(r->mask) >= MASK_ROOM)
@@ -338,13 +371,21 @@ static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 { "paranoid", 0, OPTION_FLAG, &r.paranoid },
-		{ "turns", 0, OPTION_TEXT, &r.turns },		 { "on-full", 0, OPTION_TEXT, &r.on_full },
-		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },	 OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },
+		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
+		{ "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },
+		{ "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
+		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		{ "turns", 0, OPTION_TEXT, &r.turns },
+		{ "on-full", 0, OPTION_TEXT, &r.on_full },
+		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },
+		{ "ring", 0, OPTION_TEXT, &r.ring },
+		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);
@@ -352,6 +393,7 @@ static int run_record(int argc, char **argv)
 	choose_mask(&r);
 	if (!choose_order(&r))
 		return 0;
+	choose_ring(&r);
 	if (!argc)
 		usage("which program? `heddle record PROGRAM ARGUMENTS...`");
 	find_program(argv[0], r.program);

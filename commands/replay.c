@@ -14,6 +14,8 @@
 #include "gdb.h"
 #include "trace/watched.h"
 
+#define CHECKPOINT_SIGNAL SIGPWR /* as in runtime/runtime.h */
+
 static const char help[] =
 	"usage: heddle replay [OPTIONS] [TRACE]\n"
 	"\n"
@@ -49,6 +51,8 @@ static const char help[] =
 
 struct replay {
 	bool quiet, races, atomicity, json, sarif, alone;
+	bool follow; /* hidden: of a recording that goes on: ring.c */
+	bool grown;  /* the trace has lost its beginning, and begins at a checkpoint */
 	size_t races_found;
 	const char *watch, *work_dir; /* what to leave where, for another heddle: rerun.c */
 	uint32_t watches;
@@ -247,6 +251,7 @@ static void begin_at(const struct replay *r, struct control *c)
 		die("%s: %s", r->from, strerror(errno));
 	strcpy(c->begin_at, path);
 	c->shown = checkpoint_check(r->from, &r->meta, c->loader);
+	c->grown = r->grown || r->follow;
 }
 
 /* True: the process stood still, and its memory is in the file. It has nothing more to do then. */
@@ -282,11 +287,13 @@ static void start(struct replay *r)
 	if (r->checkpoint) {
 		c->checkpoint_slot = 1 + r->checkpoint_thread;
 		c->checkpoint_event = r->checkpoint_event;
-		c->save = r->save != NULL;
 	}
+	c->save = r->save != NULL;
+	c->follow = r->follow;
+	c->ring = json_object_get(r->meta.json, "ring") != NULL;
 	if (r->from)
 		begin_at(r, c);
-	size_t missing = trace_shown_missing(&r->shown, c->missing, MISSING_MAX);
+	size_t missing = trace_shown_missing(&r->shown, c->shown, c->missing, MISSING_MAX);
 	if (missing > MISSING_MAX)
 		die("%s lacks %zu of the writes that were shown: it is damaged", r->meta.dir, missing);
 	c->missing_count = (uint32_t)missing;
@@ -453,6 +460,83 @@ static void read_checkpoint(struct replay *r)
 	r->checkpoint_thread = (unsigned)thread;
 }
 
+static bool lacks_beginning(const struct meta *meta)
+{
+	struct trace_problem problem;
+	struct trace_log log;
+	char path[PATH_ROOM + 64];
+	bool lacks = false;
+
+	for (size_t i = 0; i < meta->list.nstreams && !lacks; i++) {
+		const struct trace_stream *s = &meta->list.streams[i];
+		trace_path(path, meta->dir, s->image, s->slot);
+		if (trace_log_open(&log, path, s->image, s->slot, &problem))
+			die("%s", problem.text);
+		lacks = log.cut;
+		trace_log_close(&log);
+	}
+	return lacks;
+}
+
+/* A recording with --ring may have lost its beginning: then its checkpoint is one. */
+static void find_beginning(struct replay *r)
+{
+	static char path[PATH_ROOM + 16];
+
+	snprintf(path, sizeof path, "%s/" CHECKPOINT, r->meta.dir);
+	if (access(path, F_OK)) {
+		if (lacks_beginning(&r->meta))
+			die("%s was recorded with --ring, and its beginning was dropped; %s, at which it would begin, "
+			    "is gone, too",
+			    r->meta.dir, path);
+		return;
+	}
+	if (r->from || r->save || r->checkpoint || r->races || r->atomicity || r->watch || r->pid >= 0)
+		die("%s was recorded with --ring, and its beginning was dropped: it can be replayed with --repeat, "
+		    "--quiet and --gdb, but "
+		    "nothing can be asked that needs all of it",
+		    r->meta.dir);
+	r->from = path;
+	r->grown = true;
+}
+
+/* For ring.c: goes as far as is known of the recording, from the checkpoint --from, if there is one, and saves another. */
+static int follow(struct replay *r)
+{
+	siginfo_t info;
+	int quiet = 0, how = FOLLOWED;
+
+	snprintf(work_dir, sizeof work_dir, "%s", r->work_dir);
+	keep_work_dir = true;
+	r->quiet = true;
+	r->saved = checkpoint_create(r->save);
+	start(r);
+	for (int ticks = 0; tree_reap(&r->tree) && !r->tree.control->stop; ticks++) {
+		if (save_if_stopped(r)) {
+			tree_kill();
+			while (tree_reap(&r->tree))
+				tree_signal(&r->tree, &info, 5);
+			unlink(r->tree.control_path);
+			return how;
+		}
+		quiet = tree_sleeps(r->tree.root) ? quiet + 1 : 0;
+		if ((quiet >= 4 || ticks > 400) && r->tree.control->entered) {
+			__atomic_store_n(&r->tree.control->save_asked, 1, __ATOMIC_RELEASE);
+			kill(r->tree.root, CHECKPOINT_SIGNAL);
+			how = quiet >= 4 ? FOLLOWED : FOLLOWED_PART;
+			quiet = -100;
+		}
+		tree_signal(&r->tree, &info, 5);
+	}
+	/* it has come to its end, or something is wrong */
+	unlink(r->save);
+	unlink(r->tree.control_path);
+	if (r->tree.control->stop)
+		tree_print_stop(r->tree.control);
+	tree_kill();
+	return r->tree.control->stop ? EXIT_CANNOT : FOLLOWED_TO_END;
+}
+
 static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
@@ -474,6 +558,7 @@ static int run_replay(int argc, char **argv)
 		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port },
 		{ "save", 0, OPTION_TEXT, &r.save },
 		{ "from", 0, OPTION_TEXT, &r.from },
+		{ "follow", 0, OPTION_FLAG, &r.follow },
 		OPTIONS_END,
 	};
 
@@ -497,15 +582,22 @@ static int run_replay(int argc, char **argv)
 		usage("--races and --atomicity exclude --repeat: every replay finds the same");
 	if (r.debug.gdb && (looks || r.repeat > 1 || r.checkpoint))
 		usage("a debugger takes one replay as it is: without --repeat, --checkpoint, --races and --atomicity");
-	if (!r.watch != !r.work_dir || (r.watch && !(r.watches = read_watch(r.watch))))
+	if ((!r.watch != !r.work_dir && !r.follow) || (r.watch && !(r.watches = read_watch(r.watch))))
 		usage("--watch=races,story,places and --work-dir=DIR go together");
-	if (r.save && (!r.checkpoint || r.repeat > 1))
+	if (r.save && ((!r.checkpoint && !r.follow) || r.repeat > 1))
 		usage("--save goes with --checkpoint, and without --repeat");
-	if ((r.save || r.from) && (looks || r.watch || r.debug.gdb || r.pid >= 0 || r.image >= 0))
+	if ((r.save || r.from) && (looks || r.watch || (r.work_dir && !r.follow) || r.pid >= 0 || r.image >= 0))
 		usage("--save and --from take a plain replay of the whole recording");
+	if (r.save && r.debug.gdb)
+		usage("--save ends the replay: without --gdb");
 	if (r.from && r.checkpoint)
 		usage("--from begins at a checkpoint: without --checkpoint");
+	if (r.follow) {
+		meta_load(&r.meta, argv[0]);
+		return follow(&r);
+	}
 	open_trace(&r.meta, argv[0]);
+	find_beginning(&r);
 	meta_need_same_machine(&r.meta);
 	cpu_need_same(&r.meta);
 	if (looks && !*r.meta.order)

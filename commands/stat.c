@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "meta.h"
 #include "runtime/order/order.h"
 #include "runtime/syscalls/describe.h"
@@ -206,6 +207,14 @@ static void print_masked(const struct meta *meta)
 	printf("%s: a replay that uses their values leaves the recording\n", json_array_size(names) ? "" : " nothing");
 }
 
+static bool begins_at_checkpoint(const struct meta *meta)
+{
+	char path[PATH_ROOM + 16];
+
+	snprintf(path, sizeof path, "%s/" CHECKPOINT, meta->dir);
+	return !access(path, F_OK);
+}
+
 static void print_head(const struct stat_info *s)
 {
 	char command[200], futexes[PATH_ROOM];
@@ -231,6 +240,11 @@ static void print_head(const struct stat_info *s)
 		print_masked(&s->meta);
 	if (json_object_get(s->meta.json, "detached"))
 		printf("detached   the trace's disk was full: the program went on unrecorded\n");
+	if (json_object_get(s->meta.json, "ring"))
+		printf("ring       %s\n",
+		       begins_at_checkpoint(&s->meta) ?
+			       "recorded with --ring: its beginning was dropped, and a replay begins at a checkpoint" :
+			       "recorded with --ring: all of it is there");
 	if (s->meta.inexact)
 		printf("inexact    %u signals; see below from which event on\n", s->meta.inexact);
 }
@@ -316,6 +330,8 @@ static void print_json(struct stat_info *s)
 		json_object_set(o, "masked", masked);
 	if (json_object_get(s->meta.json, "detached"))
 		json_object_set_new(o, "detached", json_true());
+	if (json_object_get(s->meta.json, "ring"))
+		json_object_set_new(o, "ring", json_string(begins_at_checkpoint(&s->meta) ? "dropped" : "whole"));
 	if (json_object_get(s->meta.json, "futexes"))
 		json_object_set(o, "futexes", json_object_get(s->meta.json, "futexes"));
 	if (s->scheme)

@@ -168,7 +168,10 @@ bool tree_reap(struct tree *tree)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-		if (pid == tree->root && !tree->root_ended) {
+		if (pid == __atomic_load_n(&tree->helper, __ATOMIC_ACQUIRE)) {
+			tree->helper_status = status;
+			__atomic_store_n(&tree->helper, -1, __ATOMIC_RELEASE);
+		} else if (pid == tree->root && !tree->root_ended) {
 			tree->root_status = status;
 			tree->root_ended = true;
 		}
@@ -322,9 +325,8 @@ int tree_count(void)
 
 /* Does no thread of it run code of its own? One that was told to stop does not, either, when it comes out of a sleep that
    nothing interrupts ('D'). */
-static bool stands_still(pid_t pid, bool told)
+static bool all_are(pid_t pid, const char *still)
 {
-	const char *still = told ? "TtDZX" : "TtZX";
 	char path[600], state = 0;
 	int parent, threads;
 	struct dirent *item;
@@ -339,6 +341,16 @@ static bool stands_still(pid_t pid, bool told)
 	if (tasks)
 		closedir(tasks);
 	return all;
+}
+
+static bool stands_still(pid_t pid, bool told)
+{
+	return all_are(pid, told ? "TtDZX" : "TtZX");
+}
+
+bool tree_sleeps(pid_t pid)
+{
+	return all_are(pid, "SZX");
 }
 
 static bool was_told(const struct tree_still *still, pid_t pid)

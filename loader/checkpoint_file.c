@@ -43,6 +43,7 @@ static bool is_open(unsigned fd)
 
 void checkpoint_file_prepare(void)
 {
+	memset(were_open, 0, sizeof were_open);
 	for (unsigned fd = 0; fd < DESCRIPTORS; fd++)
 		if (is_open(fd))
 			were_open[fd / 64] |= 1ull << fd % 64;
@@ -56,12 +57,29 @@ bool checkpoint_file_possible(void)
 	return true;
 }
 
+/* What comes before is not needed any more, in the stream of each slot, but for entries that a thread is in the middle of. */
+static void leave_positions(void)
+{
+	TEXT(path, PATH_ROOM + 16);
+	text_add(&path, "%s/positions", control->work_dir);
+	long fd = file_open(TEXT_OF(path), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
+		const struct thread *t = thread_of(slot);
+		uint64_t needed = MIN(t->log.head, t->order_cursor.position);
+		if (SYS3(__NR_write, fd, &needed, sizeof needed) != sizeof needed)
+			cannot("%s cannot be written", TEXT_OF(path));
+	}
+	file_close(fd);
+}
+
 _Noreturn void checkpoint_file_leave(void)
 {
 	for (int sig = 1; sig <= SIGNALS; sig++)
 		SYS4(__NR_rt_sigaction, sig, 0, &kept.actions[sig], 8);
 	kept.heap_end = (uint64_t)SYS1(__NR_brk, 0);
 	thread_wait_for_cleared(); /* what ended threads leave to the kernel is in memory, too */
+	if (control->follow)
+		leave_positions();
 	SYS5(__NR_prctl, PR_GET_NAME, kept.name, 0, 0, 0);
 	/* release: everything is in its place before heddle looks */
 	__atomic_store_n(&control->stopped, (uint32_t)SYS0(__NR_gettid), __ATOMIC_RELEASE);
@@ -191,8 +209,16 @@ static void begin(void *unused)
 	(void)unused;
 	take_all();
 	tell_kernel();
+	if (control->save)
+		checkpoint_file_prepare(); /* those that were open before are another process's */
+	for (uint32_t slot = 0; control->grown && slot < thread_highest(); slot++)
+		if (thread_of(slot)->front)
+			log_grown(thread_of(slot));
+	control->entered = 1;
 	if (control->repeat > 1)
 		run_copies();
+	if (debug_wanted())
+		debug_start(control->shown);
 	checkpoint_begin_copy();
 }
 

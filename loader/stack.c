@@ -197,7 +197,7 @@ uint64_t program_started(uint64_t *sp)
 
 void stack_tell_kernel(const struct elf_image *program, long exe_fd)
 {
-	uint64_t auxv[64];
+	static uint64_t auxv[64]; /* also for who is told again */
 	memcpy(auxv, built.auxv, built.auxv_words * 8);
 	for (unsigned i = 0; i < built.auxv_words; i += 2)
 		if (auxv[i] == AT_ENTRY)
@@ -226,12 +226,10 @@ void stack_tell_kernel(const struct elf_image *program, long exe_fd)
 	}
 }
 
-/* Without what only the program's own questions to the kernel would need, which replay does not ask. */
+/* Without the exe link, which only the program would ask for, and replay answers. A debugger asks for auxv. */
 void stack_tell_kernel_again(uint64_t heap_end)
 {
 	told.brk = heap_end;
-	told.auxv = 0;
-	told.auxv_size = 0;
 	told.exe_fd = ~0u;
 	long r = SYS5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &told, sizeof told, 0);
 	if (r < 0)

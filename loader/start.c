@@ -477,10 +477,7 @@ static _Noreturn void launch(struct launch *l)
 	if (replaying && image_number == control->root_image && control->repeat > 1 && !checkpoint_wanted)
 		run_copies();
 	if (replaying && image_number == control->root_image && debug_wanted()) {
-		debug_describe();
-		SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-		SYS2(__NR_setpgid, 0, 0); /* or Ctrl-C would reach a run before the debugger */
-		debug_runs(0, 0);
+		debug_start(0);
 		thread_of(0)->real_tid = (uint32_t)SYS0(__NR_gettid);
 	}
 	struct thread *t = thread_of(0);
@@ -494,6 +491,7 @@ static _Noreturn void launch(struct launch *l)
 	thread_fill_entries();
 	heap_thread_started(t);
 	signals_start(&l->info);
+	control->entered = 1;
 	debug_entered();
 	enter_program(interpreter.entry ? interpreter.entry : program.entry, sp, 0);
 }

@@ -282,11 +282,16 @@ static void lead(void)
 	let_go();
 }
 
+static bool is_asked(void)
+{
+	return control->save && __atomic_exchange_n(&control->save_asked, 0, __ATOMIC_RELAXED);
+}
+
 /* Whether to stop; `round`: until that has changed. Under the lock, since let_go() may come in between. */
 static bool is_stopped(struct thread *t, void *frame, uint32_t *round)
 {
 	brief_lock(&stop_lock);
-	if (!requester && is_there(t) && debug_wants_copy())
+	if (!requester && is_there(t) && (debug_wants_copy() || is_asked()))
 		requester = t;
 	bool stops = requester;
 	if (stops) {

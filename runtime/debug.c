@@ -23,7 +23,7 @@ static __attribute__((noinline)) void debug_stop(void)
 	__asm__ volatile("nop" ::: "memory");
 }
 
-void debug_describe(void)
+static void debug_describe(void)
 {
 	struct debug_area *a = area();
 	a->stop_at = (uint64_t)debug_stop;
@@ -113,7 +113,8 @@ static void become_run(uint64_t run)
 		futex_wait(go, (uint32_t)(run - 1), 10);
 }
 
-void debug_runs(uint64_t copy, uint64_t shown)
+/* Returns in each run that the debugger wants from here, when it has it: the beginning (0) or that copy; so much was shown. */
+static void debug_runs(uint64_t copy, uint64_t shown)
 {
 	struct debug_area *a = area();
 	for (;;) {
@@ -135,6 +136,14 @@ void debug_runs(uint64_t copy, uint64_t shown)
 		a->pid = (uint64_t)pid;
 		__atomic_store_n(&a->started, run, __ATOMIC_RELEASE); /* then the id is there */
 	}
+}
+
+void debug_start(uint64_t shown)
+{
+	debug_describe();
+	SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	SYS2(__NR_setpgid, 0, 0); /* or Ctrl-C would reach a run before the debugger */
+	debug_runs(0, shown);
 }
 
 void debug_entered(void)

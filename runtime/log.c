@@ -260,11 +260,60 @@ static void place_front(struct thread *t, struct front before)
 	order_opened(t);
 }
 
+/* Of a thread that nobody knows yet there is none. */
+static bool take_tail(struct thread *t, uint32_t image)
+{
+	struct follow_tail *tail = log_tail(t);
+	long fd = open_part(t, image, "tail", O_RDONLY);
+	if (fd < 0)
+		return false;
+	if (!t->log.tail) {
+		long r = SYS6(__NR_mmap, tail, ALIGN_UP(sizeof *tail, page_size), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		if (is_error(r))
+			cannot("no memory: error %d", -r);
+	}
+	t->log.tail = true;
+	if (file_read(fd, tail, sizeof *tail, 0) != sizeof *tail)
+		cannot("what is known of thread %u cannot be read", (unsigned long)t->slot);
+	file_close(fd);
+	t->log.size = tail->size;
+	t->op_limit = tail->ops;
+	t->event_limit = tail->accesses;
+	t->poll_limit = tail->polls;
+	return true;
+}
+
+struct follow_tail *log_tail(const struct thread *t)
+{
+	return (struct follow_tail *)(stream_base(t) + MAP_STREAM_ROOM - 0x40000);
+}
+
+static void take_end(struct thread *t, uint32_t image);
+
+void log_grown(struct thread *t)
+{
+	struct log *log = &t->log;
+	if (control->follow)
+		take_tail(t, image_number);
+	else
+		take_end(t, image_number);
+	log->window_end = MIN(log->window_end, log->head);
+	t->front->free = 0;
+	order_log_grown(t);
+}
+
 static void open_stream(struct thread *t, uint32_t image, struct front before)
 {
 	t->log = (struct log){ .size = 0 };
 	place_front(t, before);
 	t->op_limit = t->event_limit = 0;
+	if (unlikely(control->follow)) {
+		if (take_tail(t, image) && t->log.size)
+			map_window(t, 0);
+		order_log_open(t);
+		return;
+	}
 	long fd = open_part(t, image, "raw", O_RDONLY);
 	if (fd < 0) {
 		fd = open_part(t, image, "late", O_RDONLY);
@@ -274,6 +323,19 @@ static void open_stream(struct thread *t, uint32_t image, struct front before)
 		open_late(t, image);
 		return;
 	}
+	file_close(fd);
+	take_end(t, image);
+	if (t->log.size)
+		map_window(t, 0);
+	order_log_open(t);
+}
+
+/* How long the stream is, and how far the thread had come when it ended. */
+static void take_end(struct thread *t, uint32_t image)
+{
+	long fd = open_part(t, image, "raw", O_RDONLY);
+	if (fd < 0)
+		return;
 	long end = SYS3(__NR_lseek, fd, 0, 2 /* SEEK_END */);
 	t->log.size = end > 0 ? (uint64_t)end : 0;
 	struct {
@@ -289,9 +351,6 @@ static void open_stream(struct thread *t, uint32_t image, struct front before)
 		t->event_limit = last.events;
 		t->log.size -= sizeof last;
 	}
-	if (t->log.size)
-		map_window(t, 0);
-	order_log_open(t);
 }
 
 void log_open(struct thread *t, uint32_t image)
@@ -399,7 +458,19 @@ void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned fl
 
 /* ---- replaying ----------------------------------------------------------------- */
 
-const struct entry *log_peek(struct thread *t)
+/* The recording goes on: has the thread certainly finished more than it has done here, without an entry? */
+static bool has_gone_on(const struct thread *t)
+{
+	return t->front->clock < t->op_limit || t->self->events < (t->event_limit & ~1ull);
+}
+
+/* The same, or begun a call; without an entry, as long as that lasts. */
+static bool has_begun_more(const struct thread *t)
+{
+	return has_gone_on(t) || (t->log.tail && log_tail(t)->call > t->ticket);
+}
+
+static const struct entry *peek(struct thread *t)
 {
 	struct log *log = &t->log;
 	while (log->head < log->size) {
@@ -412,6 +483,24 @@ const struct entry *log_peek(struct thread *t)
 		log->events++;
 	}
 	return 0;
+}
+
+/* Others may wait for the call to begin, which may last as long as they make it wait. */
+void log_wait_at_call(struct thread *t, bool logged)
+{
+	while (control->follow && !peek(t) && !(logged ? has_gone_on(t) : has_begun_more(t))) {
+		if (!one_thread && t->log.tail && log_tail(t)->call)
+			ticket_enter(log_tail(t)->call - 1);
+		thread_park(t);
+	}
+}
+
+const struct entry *log_peek(struct thread *t)
+{
+	const struct entry *e;
+	while (!(e = peek(t)) && unlikely(control->follow) && !has_begun_more(t))
+		thread_park(t);
+	return e;
 }
 
 void log_take(struct thread *t)

@@ -77,11 +77,13 @@ _Noreturn void replay_ended(struct thread *t)
 	if (t->vfork_depth)
 		for (;;)
 			SYS1(__NR_exit_group, 0);
-	thread_park(t);
+	thread_stay(t);
 }
 
 void replay_check_end(struct thread *t)
 {
+	if (unlikely(control->follow))
+		return; /* this is not the end */
 	const struct entry *e = log_peek(t);
 	if (e && e->kind == ENTRY_SYSCALL)
 		diverged(t, e, "a lock or an access to shared memory more than was recorded before that");
@@ -130,7 +132,7 @@ _Noreturn void replay_stuck(struct thread *t)
 {
 	bool wrong = stuck_in_accesses();
 	if (!wrong && thread_ends_process())
-		thread_park(t);
+		thread_stay(t);
 	TEXT(now, 2048);
 	text_add(&now, "all threads wait for one another\n");
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)

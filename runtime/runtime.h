@@ -56,6 +56,7 @@ struct log {
 	uint64_t window_end;	  /* replay: entries from here on need another window */
 	struct late_stream *late; /* replay: heddle unpacks the windows; 0: all is unpacked */
 	uint64_t room_until;	  /* record: the ring is free up to here, as far as we know */
+	bool tail;		  /* replay of a recording that goes on: log_tail() is there */
 };
 
 struct thread {
@@ -117,6 +118,7 @@ struct thread {
 	uint8_t fault_info[128]; /* siginfo of the last fault of a copy to or from the program */
 	uint64_t hook_place;  /* twice the accesses, plus 1 at an access (not at a poll): where a handler may begin */
 	uint64_t event_limit; /* replay: twice the accesses that were finished in the recording */
+	uint64_t poll_limit;  /* replay of a recording that goes on: polls that were passed */
 	uint64_t verify, verify_reads; /* hash of what was read, and how often */
 	bool hooked;		       /* it has made a hooked access */
 	uint8_t *inputs;	       /* copies of what a call of this thread reads: see kernel.c */
@@ -209,6 +211,13 @@ const struct entry *log_peek(struct thread *t);
 void log_take(struct thread *t);
 /* Replay: maps n bytes of the stream from position `from` (a multiple of 65536) in the second window. */
 const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n);
+/* Replay of a recording that goes on, at a system call: waits until more is known of the thread than that it has begun. `logged`: an
+   entry tells its end. */
+void log_wait_at_call(struct thread *t, bool logged);
+/* Replay, all threads stand still: more of the recording is known than when they came here. */
+void log_grown(struct thread *t);
+/* Replay of a recording that goes on: what was known of the thread when its stream was opened. */
+struct follow_tail *log_tail(const struct thread *t);
 /* Replay: the next piece of a late stream, when heddle has unpacked it; `windows`: where both are. */
 const uint8_t *log_late_next(struct late_stream *late, const uint8_t *windows);
 /* The order log of a stream that is late; 0: it is not, or has none. */
@@ -365,11 +374,9 @@ uint64_t regs_caller(const struct regs *r);
 
 /* ---- debug.c: under a debugger ---------------------------------------------------- */
 extern bool debugged;
-/* For the loader: is there a debugger? What it must know. */
+/* For the loader: is there a debugger? Then it is told what it must know, and this returns in each run that it wants from here. */
 bool debug_wanted(void);
-void debug_describe(void);
-/* Returns in each run that the debugger wants from here, when it has it: the beginning (0) or that copy; so much was shown. */
-void debug_runs(uint64_t copy, uint64_t shown);
+void debug_start(uint64_t shown);
 /* The run is in the program. */
 void debug_entered(void);
 /* Shall the process leave a copy of itself, for going back? Then all threads stop, and: true in each run that begins there. */
@@ -485,8 +492,10 @@ _Noreturn void thread_child(struct thread *t); /* first function of a new thread
 void thread_before_fork(void);
 void thread_after_fork(void);	      /* in parent and child */
 void thread_forked(struct thread *t); /* in the child of a fork: all others are gone */
-/* Replay: this thread has nothing more to do; sleeps until the process ends. */
-_Noreturn void thread_park(struct thread *t);
+/* Replay: this thread has nothing more to do; sleeps until the process ends. Returns only if the recording goes on
+   (control->follow): more may be known then. */
+void thread_park(struct thread *t);
+_Noreturn void thread_stay(struct thread *t);
 /* Replay: the process ends here; waits until every other thread is parked, ended, or about to end it, too. */
 void thread_wait_for_others(struct thread *t);
 bool thread_ends_process(void); /* somebody does */
@@ -509,6 +518,25 @@ void chaos_preempt(struct thread *t);
 static inline uint64_t ticket_take(void)
 {
 	return likely(one_thread) ? tickets++ : __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
+}
+/* The same for a call of this thread, which a replay that follows the recording must know of before it is over. A call that a signal
+   kept from being made keeps its ticket, if no handler began and took that along: who waits for all tickets would else wait for one
+   that nobody enters. */
+static inline uint64_t ticket_of(struct thread *t)
+{
+	uint64_t ticket = unlikely(t->dropped_ticket) ? t->dropped_ticket - 1 : ticket_take();
+	t->dropped_ticket = 0;
+	if (unlikely(control->ring))
+		__atomic_store_n(&t->log.ring->call, ticket + 1, __ATOMIC_RELAXED);
+	return ticket;
+}
+/* --ring, recording: a handler may still begin with the end of the op that is counted now; or none can any more (release: what it has
+   logged was before). Both are told before the thread does anything else. */
+static inline void log_settled(struct thread *t, bool settled)
+{
+	if (unlikely(control->ring) && !replaying)
+		__atomic_store_n(&t->log.ring->unsettled, !settled, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 /* Replay: the call with this ticket begins; at its end all tickets below `now` must have begun. */
 void ticket_enter(uint64_t ticket);

@@ -170,6 +170,15 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 	all->action = *action;
 	t->dropped_ticket = 0;
 	log_commit(t, sizeof *all);
+	log_settled(t, true);
+}
+
+/* Before a handler that begins at a hook replay waits for tickets, and nobody waits inside a region. Both directions: a region ends
+   after the same access. */
+static void cut_region(struct thread *t, unsigned flags)
+{
+	if (flags & SIGNAL_AT_HOOK)
+		order_cut(t);
 }
 
 static void record_deliver(struct thread *t, unsigned flags)
@@ -184,12 +193,14 @@ static void record_deliver(struct thread *t, unsigned flags)
 		take_held(t, i, &h);
 		struct kernel_action a = signals_action(t, h.sig, 0);
 		if (a.handler > 1) {
+			cut_region(t, flags);
 			log_signal(t, h.sig, flags, 0, h.info, &a);
 			begin_handler(t, h.sig, h.info, a);
 		}
 		/* the disposition may have changed while it was held */
 		if (a.handler == 0 && is_fatal_default(h.sig)) {
 			shown_end();
+			cut_region(t, flags);
 			log_signal(t, h.sig, flags | SIGNAL_FATAL, 0, h.info, &a);
 			die_by_signal(h.sig);
 		}
@@ -224,6 +235,8 @@ static void replay_deliver(struct thread *t, unsigned flags)
 		return; /* at a hook further on, or after the hooks */
 	if (!(flags & SIGNAL_AT_HOOK) && !(e->flags & SIGNAL_INEXACT) && args[3] != t->self->events)
 		return; /* further on in the op or call that it interrupted: it is asked again there */
+	while (unlikely(control->follow) && e->flags & SIGNAL_INEXACT)
+		thread_park(t); /* a timer is not in memory: none may be under way at a checkpoint */
 	if (e->flags & SIGNAL_INEXACT) {
 		if (!before) {
 			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */
@@ -246,6 +259,7 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	memcpy(info, block_data(b), sizeof info);
 	bool fatal = e->flags & SIGNAL_FATAL;
 	struct kernel_action action = logged_action(t, e);
+	cut_region(t, flags);
 	if (!one_thread) {
 		if (args[1])
 			ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
@@ -318,6 +332,13 @@ void on_timer(struct thread *t, void *uc)
 			return;
 		if (fatal)
 			shown_end();
+		else if (unlikely(control->ring))
+			cannot("signal %d came while the program computed, and made no system call for %u ms: where "
+			       "its handler begins "
+			       "cannot be recorded, and --ring needs an exact recording; build the program with "
+			       "heddle-cc, or record it "
+			       "without --ring",
+			       (long)sig, (unsigned long)HOLD_MS);
 		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info, &a);
 	}
 	__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);

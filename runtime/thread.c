@@ -184,7 +184,7 @@ _Noreturn void thread_child(struct thread *t)
 	if (replaying) {
 		const struct entry *e = log_peek(t);
 		if (!e)
-			thread_park(t);
+			thread_stay(t);
 		if (e->kind != ENTRY_THREAD)
 			diverged(t, e, "a thread begins");
 		t->front->tid = (uint32_t)e->result;
@@ -436,6 +436,7 @@ void thread_exit(struct call *c)
 	uint64_t op = op_begin(t);
 	t->end_stamp = STAMP(t->slot, op);
 	op_end(t);
+	log_settled(t, true);
 	order_thread_ends(t);
 	if (replaying) {
 		call_replay(c);
@@ -532,6 +533,7 @@ long sync_run(struct thread *t)
 				regs_returned(&t->regs, (uint64_t)r);
 				signals_deliver(t, false);
 			}
+			log_settled(t, true);
 			return r;
 		}
 		/* the handler's frame leads back into sync_call with the same arguments */
@@ -554,8 +556,20 @@ void thread_fill_entries(void)
 
 /* ---- replay: standing still ------------------------------------------------------------------------ */
 
-_Noreturn void thread_park(struct thread *t)
+_Noreturn void thread_stay(struct thread *t)
 {
+	for (;;)
+		thread_park(t);
+}
+
+void thread_park(struct thread *t)
+{
+	if (unlikely(control->follow)) {
+		uint32_t never = 0;
+		futex_wait(&never, 0, 1000);
+		wait_end_if_stopped();
+		return;
+	}
 	order_parks(t);
 	__atomic_store_n(&t->state, THREAD_PARKED, __ATOMIC_RELEASE);
 	wait_progress();

@@ -103,11 +103,11 @@ static const char *note_shown(const struct entry *e, struct trace_state *state)
 	return NULL;
 }
 
-size_t trace_shown_missing(const struct trace_shown *shown, uint64_t *missing, size_t room)
+size_t trace_shown_missing(const struct trace_shown *shown, uint64_t from, uint64_t *missing, size_t room)
 {
 	size_t n = 0;
 
-	for (uint64_t place = 0; place < shown->end; place++)
+	for (uint64_t place = from; place < shown->end; place++)
 		if (!(shown->seen[place / 64] >> place % 64 & 1) && n++ < room)
 			missing[n - 1] = place;
 	return n;

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 12 /* raised with every change of anything in this file */
+#define TRACE_VERSION 13 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -170,7 +170,9 @@ struct ring_header {
 	uint32_t done;	  /* enum ring_done: nothing more will be written */
 	uint32_t
 		forks; /* forked children that still look at `front` here, because they have no ring of their own yet */
-	uint64_t front[8]; /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished,
+	uint64_t call; /* --ring: 1 + the ticket of the last call that was begun */
+	uint64_t unsettled; /* --ring: 1 from before an op counts until no signal can begin with its end any more */
+	uint64_t front[8];  /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished,
 				front[1]: the last one that others could see, finished or not */
 };
 /* Further on in the header's room. */
@@ -204,6 +206,18 @@ struct log_header {
 	uint32_t version, arch;
 	uint32_t image, slot;
 	uint64_t hash; /* XXH64 of the bytes before it */
+};
+
+/* Of a stream from which a part was dropped (--ring), between its first chunk, if that is kept, and another: another magic, and more. */
+#define LOG_CUT_MAGIC 0x676f6c2e64656806ull /* "\6hed.log" */
+struct log_cut_header {
+	uint64_t magic;
+	uint32_t version, arch;
+	uint32_t image, slot;
+	uint64_t kept; /* position where the kept beginning ends; 0: there is none */
+	uint64_t position,
+		events; /* of the first chunk after what was dropped: how many bytes, how many entries came before */
+	uint64_t hash;	/* XXH64 of the bytes before it */
 };
 
 /* A chunk: this header, then `packed` bytes of one zstd frame. Chunks hold whole entries. */
@@ -279,6 +293,17 @@ struct late_stream {
 	uint32_t asked, given;	/* counts; futex on `given` */
 };
 
+/*
+ * Replay of a recording that goes on (control.follow): p<N>.t<M>.tail says how far the thread is known to have come when its ring was
+ * last looked at, and has the newest part of its order log. p<N>.t<M>.raw may be longer by now. Never part of a trace.
+ */
+struct follow_tail {
+	uint64_t size;		       /* bytes of the stream */
+	uint64_t ops, accesses, polls; /* finished, and nothing that came with them is missing; accesses: twice */
+	uint64_t call;		       /* 1 + the ticket of the last call that it has begun */
+	struct order_room room;
+};
+
 struct control {
 	uint64_t magic;
 	uint32_t version, arch;
@@ -310,13 +335,18 @@ struct control {
 	uint32_t checkpoint_slot; /* replay: 1 + thread after whose event the process is copied, 0: it is not */
 	uint32_t copied;	  /* replay: 1: it was */
 	uint64_t checkpoint_event;
-	uint32_t save;		/* replay: 1: then heddle reads its memory, and ends it */
-	uint32_t stopped;	/* replay: a thread of it, once all stand still for that */
-	uint32_t filtered;	/* 1: the seccomp filter is installed, descendants inherit it */
-	uint32_t root_image;	/* the image whose end is the end of the run; 0 unless one process is replayed alone */
-	uint32_t root_status;	/* replay: wait status of the recorded root process, or ~0 if unknown */
-	uint32_t inexact;	/* signals delivered at no event */
-	uint32_t shares_memory; /* record: 1: processes share writable memory, whose order is not recorded */
+	uint32_t save;	      /* replay: 1: then heddle reads its memory, and ends it */
+	uint32_t stopped;     /* replay: a thread of it, once all stand still for that */
+	uint32_t save_asked;  /* replay: 1: now, wherever threads are; with CHECKPOINT_SIGNAL */
+	uint32_t follow;      /* replay: 1: the recording goes on; a thread that comes to what is not known yet waits */
+	uint32_t entered;     /* replay: 1: it can be asked */
+	uint32_t grown;	      /* replay: 1: streams are longer than when the checkpoint was made at which it begins */
+	uint32_t ring;	      /* record: 1: --ring: one process, which a replay follows */
+	uint32_t filtered;    /* 1: the seccomp filter is installed, descendants inherit it */
+	uint32_t root_image;  /* the image whose end is the end of the run; 0 unless one process is replayed alone */
+	uint32_t root_status; /* replay: wait status of the recorded root process, or ~0 if unknown */
+	uint32_t inexact;     /* signals delivered at no event */
+	uint32_t shares_memory;		/* record: 1: processes share writable memory, whose order is not recorded */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
 	uint32_t processes; /* record: that have been forked, and images that have started; 1: there is nobody else */
 	uint32_t stop;	    /* enum stop_kind */

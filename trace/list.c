@@ -36,6 +36,23 @@ int trace_failed(struct trace_problem *problem, const char *path, const char *do
 	return -1;
 }
 
+int trace_write_all(int fd, const void *data, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t n = pwrite(fd, data, size, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			errno = n ? errno : ENOSPC;
+			return -1;
+		}
+		data = (const char *)data + n;
+		size -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
 void trace_path(char *path, const char *dir, unsigned image, unsigned slot)
 {
 	snprintf(path, PATH_ROOM + 64, "%.*s/p%u.t%u.log", PATH_ROOM - 1, dir, image, slot);
@@ -128,7 +145,8 @@ static int top_name(const char *name, void *with)
 	char path[PATH_ROOM + 300];
 
 	snprintf(path, sizeof path, "%s/%s", r->dir, name);
-	if (!strcmp(name, "meta.json") || !strcmp(name, "control")) /* the latter goes last of all */
+	if (!strcmp(name, "meta.json") || !strcmp(name, "control") ||
+	    !strcmp(name, CHECKPOINT)) /* control goes last of all */
 		return 0;
 	if (!strcmp(name, "files"))
 		return for_names(path, saved_name, r, r->problem);

@@ -59,9 +59,10 @@ struct trace_ring {
 	bool ended;		    /* the log holds all of it, ENTRY_LAST included */
 	bool dropped;		    /* the recording is over: what it gets is thrown away */
 	unsigned image, slot;
-	unsigned untried; /* bulks to come that are not tried */
-	uint64_t log_end; /* offset of the next chunk; 0: there is no log yet */
-	uint64_t tail;	  /* what we stored last; the shared copy is never trusted */
+	unsigned untried;    /* bulks to come that are not tried */
+	uint64_t log_end;    /* offset of the next chunk; 0: there is no log yet */
+	uint64_t tail;	     /* what we stored last; the shared copy is never trusted */
+	const char *raw_dir; /* or NULL: trace_ring_follow() */
 };
 
 struct trace_packer *trace_packer_new(void)
@@ -89,23 +90,6 @@ void trace_packer_free(struct trace_packer *packer)
 
 /* ---- writing -------------------------------------------------------------------- */
 
-static int write_all(int fd, const void *data, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t n = pwrite(fd, data, size, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			errno = n ? errno : ENOSPC;
-			return -1;
-		}
-		data = (const char *)data + n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* The log is opened for each chunk, so that heddle needs no descriptor per thread: a tree of
    thousands would exceed RLIMIT_NOFILE, which the program must see as it was. */
 static int append(struct trace_ring *ring, const void *data, size_t size, struct trace_problem *problem)
@@ -114,7 +98,7 @@ static int append(struct trace_ring *ring, const void *data, size_t size, struct
 
 	if (fd < 0)
 		return trace_failed(problem, ring->log_path, "write this log");
-	if (write_all(fd, data, size, ring->log_end)) {
+	if (trace_write_all(fd, data, size, ring->log_end)) {
 		trace_failed(problem, ring->log_path, "write this log");
 		int cut = ftruncate(fd, (off_t)ring->log_end);
 		(void)cut; /* if not, the torn chunk is cut when the trace is next opened */
@@ -441,9 +425,26 @@ static void wake(struct ring_header *header)
 		syscall(SYS_futex, &header->waiting, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* A process that follows the recording reads it. */
+static int write_unpacked(const struct trace_ring *ring, const void *data, uint32_t n, struct trace_problem *problem)
+{
+	char path[PATH_ROOM + 64];
+
+	snprintf(path, sizeof path, "%s/p%u.t%u.raw", ring->raw_dir, ring->image, ring->slot);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int result = fd < 0 || trace_write_all(fd, data, n, ring->tail) ?
+			     trace_failed(problem, path, "write this stream") :
+			     0;
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
 static int pack(struct trace_ring *ring, struct trace_packer *packer, const struct piece *p, int level,
 		struct trace_problem *problem)
 {
+	if (ring->raw_dir && write_unpacked(ring, packer->raw, p->len, problem))
+		return -1;
 	if (write_chunk(ring, packer, p, level, problem))
 		return -1;
 	ring->tail += p->len;
@@ -460,6 +461,63 @@ int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int le
 		return -1;
 	wake(ring->header);
 	return 0;
+}
+
+/* ---- for who follows ------------------------------------------------------------------- */
+
+void trace_ring_follow(struct trace_ring *ring, const char *raw_dir)
+{
+	ring->raw_dir = raw_dir;
+}
+
+unsigned trace_ring_slot(const struct trace_ring *ring)
+{
+	return ring->slot;
+}
+
+uint64_t trace_ring_packed(const struct trace_ring *ring)
+{
+	return ring->tail;
+}
+
+void trace_ring_limits(const struct trace_ring *ring, struct follow_tail *tail)
+{
+	const uint64_t *self = (const uint64_t *)((const uint8_t *)ring->header + RING_SELF_AT);
+	uint64_t ops = __atomic_load_n(&ring->header->front[0], __ATOMIC_RELAXED);
+
+	tail->ops = ops;
+	tail->accesses = __atomic_load_n(&self[0], __ATOMIC_RELAXED) & ~1ull;
+	tail->polls = __atomic_load_n(&self[5], __ATOMIC_RELAXED);
+	tail->call = __atomic_load_n(&ring->header->call, __ATOMIC_RELAXED);
+}
+
+/* As with a seqlock whose number is `base`: bytes are added until the room is emptied, and then base moves on. */
+int trace_ring_room(const struct trace_ring *ring, struct follow_tail *tail)
+{
+	const struct order_room *room = (const void *)((const uint8_t *)ring->header + ORDER_ROOM_AT);
+
+	/* A signal that comes with the last op may not be logged yet. The op was seen before the barrier, so this is what was told
+	   before it or after; acquire: if after, what was logged is seen, too. */
+	if (tail->ops && __atomic_load_n(&ring->header->unsettled, __ATOMIC_ACQUIRE))
+		tail->ops--;
+	for (int tries = 0; tries < 1000; tries++) {
+		tail->room.base = __atomic_load_n(&room->base, __ATOMIC_ACQUIRE);
+		tail->room.used = __atomic_load_n(&room->used, __ATOMIC_ACQUIRE);
+		if (tail->room.used > sizeof room->data)
+			return -1;
+		memcpy(tail->room.data, room->data, tail->room.used);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&room->base, __ATOMIC_RELAXED) == tail->room.base)
+			return 0;
+	}
+	return -1;
+}
+
+int trace_ring_cut(struct trace_ring *ring, uint64_t position, struct trace_problem *problem)
+{
+	return ring->log_end ?
+		       trace_log_cut(ring->log_path, ring->image, ring->slot, position, &ring->log_end, problem) :
+		       0;
 }
 
 #define LAST_ENTRIES_MAX (sizeof(struct order_room) + 128)

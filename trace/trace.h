@@ -31,6 +31,11 @@ struct trace_problem {
 int trace_damaged(struct trace_problem *problem, const char *path, uint64_t offset, const char *reason, ...)
 	__attribute__((format(printf, 4, 5)));
 int trace_failed(struct trace_problem *problem, const char *path, const char *doing);
+/* 0: all of it is written, from that offset on; else -1 and errno. */
+int trace_write_all(int fd, const void *data, size_t size, uint64_t offset);
+
+/* In a recording whose beginning was dropped (--ring): the process at which it now begins, as trace/checkpoint.h has it. */
+#define CHECKPOINT "checkpoint"
 
 /* ---- list.c: which files a trace has ------------------------------------------ */
 
@@ -96,6 +101,19 @@ enum ring_done trace_ring_done(const struct trace_ring *ring);
 void trace_ring_set_left(struct trace_ring *ring);
 /* Moves all entries that are there into the log, and wakes the thread if it waits. */
 int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
+/* Whatever is packed from now on is also written, as it is, to p<N>.t<M>.raw there. */
+void trace_ring_follow(struct trace_ring *ring, const char *raw_dir);
+unsigned trace_ring_slot(const struct trace_ring *ring);
+/* Position of the first byte that is not in the log. */
+uint64_t trace_ring_packed(const struct trace_ring *ring);
+/* How far its thread has certainly come, with all that was logged on the way by a later look at the ring, if a memory barrier of all
+   processors is between both. */
+void trace_ring_limits(const struct trace_ring *ring, struct follow_tail *tail);
+/* That look, for the order log; then trace_ring_pack(), which brings `size`. -1: the thread writes too fast. */
+int trace_ring_room(const struct trace_ring *ring, struct follow_tail *tail);
+/* cut.c, for its log. */
+int trace_ring_cut(struct trace_ring *ring, uint64_t position, struct trace_problem *problem);
+
 /* Packs what is left, for ever. Nobody may write it any more. */
 int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
 /* The recording is over, but not the thread: throws away what it has written. Never part of the trace again. */
@@ -114,8 +132,8 @@ struct trace_shown {
 	size_t words;
 };
 
-/* Places below `end` that no entry has: a killed process had taken them. At most `room`; returns how many there are. */
-size_t trace_shown_missing(const struct trace_shown *shown, uint64_t *missing, size_t room);
+/* Places from `from` on and below `end` that no entry has: a killed process had taken them. At most `room`; returns how many there are. */
+size_t trace_shown_missing(const struct trace_shown *shown, uint64_t from, uint64_t *missing, size_t room);
 
 /* What must be known of the entries before, to judge the next one. Starts as zeros. */
 struct trace_state {
@@ -140,6 +158,11 @@ typedef void (*trace_progress)(uint64_t done, uint64_t all);
 int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
 		struct trace_shown *shown, struct trace_problem *problem);
 
+/* ---- cut.c: the middle of a log is dropped ---- */
+/* All chunks after the first and before a position, but never the rest of an event. The log ends at *end, before and after. */
+int trace_log_cut(const char *log_path, unsigned image, unsigned slot, uint64_t position, uint64_t *end,
+		  struct trace_problem *problem);
+
 /* ---- unpack.c: from log to entries ------------------------------------------------ */
 
 /* A log, chunk by chunk: verified, unpacked, its entries well-formed. */
@@ -149,6 +172,8 @@ struct trace_log {
 	uint64_t offset, size;	   /* of the next chunk; of the file */
 	uint64_t position, events; /* of the next chunk */
 	uint64_t complete;	   /* position after the last whole event */
+	bool cut; /* there is no chunk from `kept` up to `gap_end`: so many entries are before the latter */
+	uint64_t kept, gap_end, gap_events;
 	struct trace_state state;
 	uint8_t *raw; /* the newest chunk */
 	bool lent;    /* whoever reads has set raw, to CHUNK_MAX bytes of his own */
@@ -165,6 +190,8 @@ int trace_log_next(struct trace_log *log, struct trace_problem *problem);
 const struct entry *trace_log_last(const struct trace_log *log);
 /* Like trace_log_next, but looks at headers only: for sizes. */
 int trace_log_skip(struct trace_log *log, struct trace_problem *problem);
+/* If what comes next was dropped (--ring), goes on after it. trace_log_next() and trace_log_skip() do that. */
+void trace_log_pass_gap(struct trace_log *log);
 void trace_log_close(struct trace_log *log);
 void trace_log_header(struct log_header *header, unsigned image, unsigned slot);
 uint64_t trace_chunk_hash(const struct chunk_header *header, const void *packed);

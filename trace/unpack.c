@@ -56,6 +56,40 @@ static int read_all(int fd, void *data, size_t size, uint64_t offset)
 
 /* ---- the file --------------------------------------------------------------------- */
 
+static int check_cut_header(struct trace_log *log, struct trace_problem *problem)
+{
+	struct log_cut_header h;
+
+	if (log->size < sizeof h)
+		return trace_damaged(problem, log->path, log->size, "cut inside the log's header");
+	if (read_all(log->fd, &h, sizeof h, 0))
+		return trace_failed(problem, log->path, "read this log");
+	if (h.hash != XXH64(&h, offsetof(struct log_cut_header, hash), 0))
+		return trace_damaged(problem, log->path, offsetof(struct log_cut_header, hash),
+				     "the header does not fit its checksum");
+	if (h.kept >= h.position)
+		return trace_damaged(problem, log->path, offsetof(struct log_cut_header, kept), "nothing was dropped");
+	log->cut = true;
+	log->kept = h.kept;
+	log->gap_end = h.position;
+	log->gap_events = h.events;
+	log->offset = sizeof h;
+	return 0;
+}
+
+void trace_log_pass_gap(struct trace_log *log)
+{
+	if (!log->cut || log->position != log->kept)
+		return;
+	log->position = log->complete = log->gap_end;
+	log->events = log->gap_events;
+	/* the first chunk may have ended inside an event */
+	log->state.begun = true;
+	log->state.continued = false;
+	log->state.place = 0;
+	log->state.vforks = 0;
+}
+
 static int check_log_header(struct trace_log *log, unsigned image, unsigned slot, struct trace_problem *problem)
 {
 	struct log_header h;
@@ -64,9 +98,12 @@ static int check_log_header(struct trace_log *log, unsigned image, unsigned slot
 		return trace_damaged(problem, log->path, log->size, "cut inside the log's header");
 	if (read_all(log->fd, &h, sizeof h, 0))
 		return trace_failed(problem, log->path, "read this log");
-	if (h.magic != LOG_MAGIC)
+	if (h.magic != LOG_MAGIC && h.magic != LOG_CUT_MAGIC)
 		return trace_damaged(problem, log->path, 0, "not a log of heddle");
-	if (h.hash != XXH64(&h, offsetof(struct log_header, hash), 0))
+	log->offset = sizeof h;
+	if (h.magic == LOG_CUT_MAGIC && check_cut_header(log, problem))
+		return -1;
+	if (!log->cut && h.hash != XXH64(&h, offsetof(struct log_header, hash), 0))
 		return trace_damaged(problem, log->path, offsetof(struct log_header, hash),
 				     "the header does not fit its checksum");
 	if (h.version != TRACE_VERSION || h.arch != TRACE_ARCH)
@@ -76,7 +113,6 @@ static int check_log_header(struct trace_log *log, unsigned image, unsigned slot
 	if (h.image != image || h.slot != slot)
 		return trace_damaged(problem, log->path, offsetof(struct log_header, image),
 				     "this is the log of p%u.t%u", h.image, h.slot);
-	log->offset = sizeof h;
 	return 0;
 }
 
@@ -128,6 +164,7 @@ static int read_chunk_header(struct trace_log *log, struct chunk_header *h, stru
 {
 	uint64_t at = log->offset, left = log->size - at;
 
+	trace_log_pass_gap(log);
 	if (!left)
 		return 0;
 	if (left < sizeof *h)
@@ -266,6 +303,9 @@ static int unpack_log(struct trace_log *log, int fd, const char *raw_path, trace
 	int more;
 
 	while ((more = trace_log_next(log, problem)) > 0) {
+		/* what was dropped is a hole */
+		if (fd >= 0 && lseek(fd, (off_t)(log->position - log->raw_len), SEEK_SET) < 0)
+			return trace_failed(problem, raw_path, "write the unpacked stream");
 		if (fd >= 0 && write_raw(fd, raw_path, log, problem))
 			return -1;
 		if (progress)
@@ -337,6 +377,8 @@ int trace_reader_open(struct trace_reader *reader, const char *dir, unsigned ima
 int trace_read(struct trace_reader *reader, const struct entry **e, struct trace_problem *problem)
 {
 	if (reader->at == reader->log.raw_len) {
+		trace_log_pass_gap(&reader->log);
+		reader->event = reader->log.events - 1;
 		int more = trace_log_next(&reader->log, problem);
 		if (more <= 0)
 			return more;

@@ -15,7 +15,7 @@ from gdb.unwinder import register_unwinder
 
 from .commands import define_commands
 from .replay import OURS, OutOfRuntime, area, quiet, state
-from .travel import RuntimeStop, Travel, print_end, show, to_main
+from .travel import RuntimeStop, Travel, print_end, show, to_beginning
 
 SPACING = 300 * 10**6   # ns of work between two copies, at first
 
@@ -33,7 +33,7 @@ def on_leaving(event):
 
 def begin(control, at, members, symbols, **recording):
     """Called by the script that heddle has written."""
-    state.trace, state.image = recording['trace'], recording['image']
+    state.trace, state.image, state.checkpoint = recording['trace'], recording['image'], recording['checkpoint']
     area.open(control, at, members)
     deadline = time.monotonic() + 60
     while not area.stop_at:                     # the loader has not come so far
@@ -50,7 +50,7 @@ def begin(control, at, members, symbols, **recording):
         gdb.events.exited.connect(on_exit)
         gdb.events.gdb_exiting.connect(on_leaving)
         area.spacing = SPACING
-        to_main()
+        to_beginning()
         for sig in ('SIGSEGV', 'SIGBUS'):
             quiet(f'catch signal {sig}')
             quiet(f'condition $bpnum $pc < {OURS[0]:#x}')

@@ -8,7 +8,7 @@ import gdb
 from .copies import beginnings, show_copies
 from .replay import (PARKED, RUNS, alive, is_line_of_program, need_process, ours, program_frame, quiet, readable,
                      state, thread_of, threads, where)
-from .travel import (Place, Travel, event_of, expect, go_to, has_come, resume, search, show, start_run, thread_at, to_main, travel_to)
+from .travel import (Place, Travel, event_of, expect, go_to, has_come, resume, search, show, start_run, thread_at, to_beginning, travel_to)
 
 STEPS_MOST = 5000       # of each search for the line before; not a time, or what is found would depend on how busy the machine is
 CANNOT = 122            # heddle's exit status
@@ -102,7 +102,7 @@ def define_commands():
     def restart(argument):
         """Begin the replay again, and stop at main()."""
         with Travel():
-            to_main()
+            to_beginning()
         show()
 
     @command('goto')
@@ -252,7 +252,7 @@ def back_to_last_stop():
         if stops:
             go_to(stops[-1])
         else:
-            to_main()
+            to_beginning()
     if not stops:
         gdb.write('No stop before; this is the beginning.\n')
     show()
@@ -277,7 +277,7 @@ def anchors(place):
 def steps_to(place, how, from_where, care):
     """The places at which stepping stops on the way to a place; [] if it cannot be done from there."""
     if from_where is None:
-        to_main()
+        to_beginning()
     elif isinstance(from_where, Place):
         go_to(from_where)
     else:

@@ -38,6 +38,7 @@ class Area:
 area = Area()
 state = types.SimpleNamespace(
     trace='', image=0,          # what is replayed: its directory, and which process image
+    checkpoint=False,           # not from the program's beginning, but from a checkpoint
     origin=None,                # the copy at which this run began; None: at the beginning
     passed=frozenset(),         # numbers of the copies before that, and its own
     travelling=False,           # we run again, and what happens on the way is not for the user's eyes

@@ -246,7 +246,7 @@ def go_to(place, on_stop=None, prepare=None, begins=None):
         for care, by_access in tries:
             start_run(copy)
             if prepare and not prepare():
-                to_main()                       # its memory was not there yet
+                to_beginning()                       # its memory was not there yet
                 prepare()
             if ours(place.pc):
                 there = come_into_runtime(place, on_stop)
@@ -277,15 +277,29 @@ def has_main():
         return False
 
 
-def to_main():
-    """Another run, up to main(), or to the program's first instruction if it has no such symbol."""
+def first_of_program():
+    """The first thread that gdb knows of; it hears of one that has just been made when the others move."""
+    for _ in range(100):
+        found = [thread for thread in (t.gdb_thread() for t in threads()) if thread]
+        if found:
+            return found[0]
+        quiet('stepi')
+    raise gdb.GdbError('The threads of the checkpoint do not come; `heddle restart` tries again.')
+
+
+def to_beginning():
+    """Another run, up to main(), or to the program's first instruction if it has no such symbol; or to the checkpoint at which it
+begins, when its threads are there."""
     start_run()
     entry = re.search(r'AT_ENTRY.*?(0x[0-9a-f]+)', quiet('info auxv'))
-    stop = gdb.Breakpoint('main' if has_main() else f'*{entry.group(1)}', internal=True, temporary=True)
+    first = 'main' if has_main() else f'*{entry.group(1)}'
+    stop = gdb.Breakpoint('heddle_debug_entered' if state.checkpoint else first, internal=True, temporary=True)
     stop.silent = True
     resume()
     if stop.is_valid():
         stop.delete()
+    if state.checkpoint:
+        first_of_program().switch()
 
 
 def show():

@@ -141,4 +141,5 @@ void atomic_run(struct thread *t)
 	stub_push_frame(&t->regs, t->regs.sp); /* it may have changed a register that the stub takes from there */
 	if (unlikely(t->held || replaying))
 		signals_deliver(t, false);
+	log_settled(t, true);
 }

@@ -160,7 +160,7 @@ bool order_space_enter(struct call *c, const struct space_range *ranges, unsigne
 		return false;
 	if (order_syncs())
 		order_acquired(t); /* invariant 5 */
-	if (replaying && (t->self->events | 1) >= (t->event_limit | 1))
+	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t);
 	call_ticket_early(c); /* invariant 2 */
 	t->self->events |= 1;

@@ -167,7 +167,7 @@ void group_return(struct thread *t, uint64_t pc, uint64_t sp)
 		return;
 	g->pc = 0;
 	t->again->now.count = 0;
-	if (replaying && (t->self->events | 1) >= (t->event_limit | 1))
+	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t); /* as in hook_run() */
 	order_set_until(t);
 	t->self->events |= 1;

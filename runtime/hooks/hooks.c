@@ -67,7 +67,8 @@ void order_opened(struct thread *t)
 /* The hook or poll at which the next entry of the stream wants to begin a handler, as its entry has it; 0: none. */
 static const uint64_t *signal_at_hook(struct thread *t)
 {
-	futex_pass_older(t);
+	if (t->log.head < t->log.size) /* else it would wait for more, if the recording goes on */
+		futex_pass_older(t);
 	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
 	bool here = e && (e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT) && e->flags & SIGNAL_AT_HOOK;
 	return here ? (const uint64_t *)(e + 1) + 3 : 0;
@@ -100,6 +101,8 @@ void order_set_until(struct thread *t)
 	}
 	if (replaying)
 		until = MIN(until, t->event_limit & ~1ull);
+	if (replaying && unlikely(control->follow))
+		poll_until = MIN(poll_until, t->poll_limit);
 	if (unlikely(debugged))
 		until = MIN(until, debug_access_limit(t));
 	if (!replaying && unlikely(control->chaos))
@@ -179,7 +182,7 @@ static bool ordered(struct thread *t, struct access *a)
 static void next_part(struct thread *t)
 {
 	__atomic_store_n(&t->self->events, t->self->events + 2, __ATOMIC_RELEASE);
-	if (replaying && t->self->events >= (t->event_limit | 1))
+	while (replaying && t->self->events >= (t->event_limit | 1))
 		thread_park(t);
 }
 
@@ -299,7 +302,7 @@ bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool 
 {
 	if (!n)
 		return true; /* no event either: see order.h */
-	if (replaying && (t->self->events | 1) >= (t->event_limit | 1))
+	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t);
 	t->self->events |= 1;
 	bool done = wide(t, 0, addr, n, data, writes);
@@ -527,10 +530,12 @@ struct hook_result hook_run(struct thread *t)
 	unsigned number = (unsigned)HOOK_CALL_NUMBER(&t->regs);
 	uint64_t place = t->self->events | 1;
 	bool accesses = number != HOOK_NUMBER_poll && number != HOOK_NUMBER_leave;
-	if (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1)) {
+	while (replaying && accesses && (t->self->events | 1) >= (t->event_limit | 1)) {
 		replay_check_end(t);
 		thread_park(t); /* it had not finished this one when the recording ended */
 	}
+	if (unlikely(control->follow) && number == HOOK_NUMBER_poll && t->self->polls >= t->poll_limit)
+		log_peek(t); /* waits until it is known to have gone on, with a signal that came here or without */
 	if (unlikely(debugged) && accesses)
 		debug_look(t, true);
 	if (!replaying && unlikely(control->chaos) && accesses && t->self->events >= t->chaos_at &&

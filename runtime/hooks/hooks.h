@@ -24,6 +24,7 @@ struct order_cursor {
 	uint64_t bytes;		  /* of the order log, up to `end` */
 	const uint8_t *at, *end;  /* what is left of the ENTRY_ORDER at hand */
 	unsigned left;		  /* numbers of the current entry that have not been read */
+	bool in_tail;		  /* `at` is in log_tail(), whose bytes are not in the stream yet */
 };
 
 /* ---- log.c: a thread's order log, both directions -------------------------------------------------------- */
@@ -32,6 +33,8 @@ struct order_cursor {
 void order_flush(struct thread *t);
 /* Replay: finds the first entry. */
 void order_log_open(struct thread *t);
+/* The same where it has come to: there may be more of it. */
+void order_log_grown(struct thread *t);
 
 /* ---- perform.c: the access itself ------------------------------------------------------------------------- */
 
@@ -54,6 +57,8 @@ void order_hook_thread(struct thread *t);
 void order_thread_begins(struct thread *t);
 void order_thread_ends(struct thread *t);
 void order_parks(struct thread *t);
+/* A scheme with regions ends one. */
+void order_cut(struct thread *t);
 void order_own(struct thread *t); /* the scheme's memory for a thread is there */
 void order_forked(struct thread *t);
 /* A fault of the program's own: closes the bracket. True: there was one. */

@@ -44,6 +44,8 @@ void order_flush(struct thread *t)
 	log_commit(t, size);
 	__atomic_store_n(&room->used, 0, __ATOMIC_RELEASE); /* invariant 2 */
 	__atomic_store_n(&room->base, room->base + n, __ATOMIC_RELEASE);
+	/* release, for what is written into the room from here on: heddle may look meanwhile, and must see the base first */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static uint8_t *put(uint8_t *at, uint64_t number)
@@ -96,6 +98,22 @@ static void move_window(struct thread *t)
 	c->window_end = c->window + n == c->size ? c->size : c->window + n - ENTRY_MAX;
 }
 
+/* What lies behind the stream, while the recording goes on. */
+static bool take_tail(struct thread *t)
+{
+	struct order_cursor *c = &t->order_cursor;
+	const struct order_room *room = &log_tail(t)->room;
+	if (!control->follow || !t->log.tail || !room->used || room->base < c->bytes)
+		return false;
+	if (room->base > c->bytes)
+		cannot("a piece of the order log of thread %u is missing", (unsigned long)t->slot);
+	c->bytes += room->used;
+	c->at = room->data;
+	c->end = c->at + room->used;
+	c->in_tail = true;
+	return true;
+}
+
 /* The window is moved on and the next ENTRY_ORDER found; false: there is none. */
 static bool next_piece(struct thread *t)
 {
@@ -121,7 +139,7 @@ static bool next_piece(struct thread *t)
 		c->end = c->at + e->result;
 		return true;
 	}
-	return false;
+	return take_tail(t);
 }
 
 static uint64_t get(struct thread *t)
@@ -161,6 +179,27 @@ void order_log_open(struct thread *t)
 	t->order.last_entry = fork_base;
 	next_entry(t);
 	order_set_until(t);
+}
+
+/* What was read from behind the stream is now in it, or there again, with more behind it. */
+void order_log_grown(struct thread *t)
+{
+	struct order_cursor *c = &t->order_cursor;
+	c->size = t->log.size;
+	c->window_end = MIN(c->window_end, c->position);
+	if (c->in_tail) {
+		uint64_t used = (uint64_t)(c->end - log_tail(t)->room.data), read = used - (uint64_t)(c->end - c->at);
+		c->in_tail = false;
+		c->bytes -= used;
+		c->at = c->end;
+		if (!next_piece(t))
+			cannot("a piece of the order log of thread %u is missing", (unsigned long)t->slot);
+		c->at += read;
+	}
+	if (t->order.next_entry == ORDER_NEVER && t->self)
+		next_entry(t);
+	if (t->self) /* the next hook looks again */
+		t->self->until = t->self->group_until = t->self->poll_until = 0;
 }
 
 uint64_t order_number(struct order_thread *o)

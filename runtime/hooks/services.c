@@ -185,7 +185,7 @@ bool order_finished(uint32_t slot, uint64_t event)
 void order_came_to(struct order_thread *o)
 {
 	struct thread *t = thread_of(o->slot);
-	if ((t->self->events | 1) >= (t->event_limit | 1))
+	while ((t->self->events | 1) >= (t->event_limit | 1))
 		thread_park(t);
 }
 

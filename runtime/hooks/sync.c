@@ -34,6 +34,14 @@ bool order_sees_ops_of(const struct thread *t)
 	return ops || races_watch || (t->hooked && pauses);
 }
 
+void order_cut(struct thread *t)
+{
+	if (!pauses || !t->hooked)
+		return;
+	t->order.event = t->self->events / 2;
+	pauses(&t->order);
+}
+
 void order_before_wait(struct thread *t)
 {
 	/*
@@ -71,7 +79,7 @@ bool order_syncs(void)
 
 static void event(struct thread *t, void (*what)(struct order_thread *, uint64_t))
 {
-	if (replaying && t->self->events + 2 > t->event_limit)
+	while (replaying && t->self->events + 2 > t->event_limit)
 		thread_park(t); /* it had not come here when the recording ended */
 	t->order.event = t->self->events / 2;
 	what(&t->order, 0);

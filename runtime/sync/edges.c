@@ -235,6 +235,17 @@ static bool is_free(const struct front *f)
 	return f->clock + 1 < f->free;
 }
 
+/* The op was never finished; but it had begun, if a signal that came then is logged. */
+static void deliver_to_unfinished(struct thread *t)
+{
+	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
+	if (!e || e->kind != ENTRY_SIGNAL || e->flags & SIGNAL_AT_HOOK)
+		return;
+	if (order_sees_ops(t))
+		order_before_wait(t);
+	signals_deliver(t, true);
+}
+
 static void replay_begin(struct thread *t)
 {
 	t->op_result = 0;
@@ -242,9 +253,10 @@ static void replay_begin(struct thread *t)
 		return;
 	futex_pass_before_op(t);
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
-	if (t->front->clock >= t->op_limit) {
+	while (t->front->clock >= t->op_limit) {
 		replay_check_end(t);
-		if (unlikely(order_syncs()))
+		deliver_to_unfinished(t);
+		if (unlikely(order_syncs()) && !control->follow)
 			order_released(t); /* if it had begun: that is an event which others may wait for */
 		thread_park(t);		   /* it had not finished this one when the recording ended */
 	}
@@ -293,6 +305,7 @@ long op_outcome(struct thread *t, long result)
 void op_end(struct thread *t)
 {
 	struct front *f = t->front;
+	log_settled(t, false);
 	f->clock++;
 	if (!replaying) {
 		if (order_sees_ops(t))
@@ -335,6 +348,7 @@ long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, co
 	uint64_t args[6] = { (uint64_t)word, op, value, (uint64_t)deadline, 0, 0xffffffff };
 	if (unlikely(turns_wanted))
 		turns_leave(t, !deadline);
+	log_settled(t, true); /* what comes with a signal now is the next op */
 	long r = gate_wait(&t->held, __NR_futex, args);
 	if (unlikely(turns_wanted))
 		turns_enter(t);

@@ -136,7 +136,7 @@ void call_ticket_early(struct call *c)
 {
 	c->ticket_early = true;
 	if (!replaying) {
-		c->entry_ticket = ticket_take();
+		c->entry_ticket = ticket_of(c->t);
 		return;
 	}
 	const struct entry *e = log_peek(c->t);
@@ -150,6 +150,8 @@ void call_ticket_early(struct call *c)
 
 void call_replay(struct call *c)
 {
+	if (unlikely(control->follow))
+		log_wait_at_call(c->t, true);
 	const struct entry *e = log_peek(c->t);
 	if (!e)
 		replay_ended(c->t);

@@ -130,6 +130,8 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 void dispatch(struct thread *t)
 {
 	unsigned nr = (unsigned)REGS_NR(&t->regs);
+	if (unlikely(control->follow))
+		log_wait_at_call(t, nr != __NR_futex);
 	if (replaying && nr != __NR_futex)
 		futex_pass(t);
 	if (unlikely(control->paranoid))
@@ -143,6 +145,8 @@ void dispatch(struct thread *t)
 		    (nr != __NR_futex || futex_is_event(t)); /* others are perhaps not called again */
 	if (unlikely(seen)) {
 		order_before_wait(t);
+		if (unlikely(control->follow))
+			log_wait_at_call(t, nr != __NR_futex);
 		signals_deliver(t, true);
 	}
 	if (unlikely(races_watch))
@@ -159,4 +163,5 @@ void dispatch(struct thread *t)
 	REGS_RESULT(&t->regs) = (uint64_t)result;
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);
+	log_settled(t, true);
 }

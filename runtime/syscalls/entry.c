@@ -23,7 +23,7 @@ void call_begin(struct call *c)
 		at[i] = c->args[i];
 	c->at += nargs * 8;
 	if (!(c->row->flags & SYS_NO_ORDER) && !c->ticket_early)
-		c->entry_ticket = ticket_take();
+		c->entry_ticket = ticket_of(c->t);
 }
 
 void commit_entry(struct call *c, unsigned flags)

@@ -76,7 +76,7 @@ static inline struct going begin(struct thread *t, const struct quick *q, uint64
 	/* To make room for tickets later means to move the output: among threads a large one leaves it from the beginning.
 	   The arguments that lie there are on their way before it is used. */
 	bool placed = room >= PLACED && (q->flags & ORDERED) && !one_thread;
-	return (struct going){ e, args, args + q->nargs + (placed ? 2 : 0), q->flags & ORDERED ? ticket_take() : 0,
+	return (struct going){ e, args, args + q->nargs + (placed ? 2 : 0), q->flags & ORDERED ? ticket_of(t) : 0,
 			       placed };
 }
 

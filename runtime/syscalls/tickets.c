@@ -99,8 +99,8 @@ static bool time_to_look(void)
 
 void ticket_pass_lost(void)
 {
-	if (!time_to_look())
-		return;
+	if (unlikely(control->follow) || !time_to_look())
+		return; /* whatever somebody waits for may still come */
 	uint64_t b = __atomic_load_n(&base, __ATOMIC_ACQUIRE);
 	bool in_futexes = !one_thread && wait_stuck_in_futexes(b);
 	if (__atomic_load_n(&lock, __ATOMIC_RELAXED) || !(in_futexes || wait_all_idle(b)))

@@ -176,7 +176,7 @@ def case_checkpoint_saved_bad_input(t):
     t.record(['/bin/sh', '-c', 'true | true'], trace=t.path('several'))
     refused(['--checkpoint=0:5', f'--save={nowhere}'], b'several', trace=t.path('several'))
     for options in ([f'--save={nowhere}'], [*save, '--repeat=2'], [*save, '--gdb'], [f'--from={file}', '--checkpoint=0:1'],
-                    [f'--from={file}', '--gdb'], [f'--from={file}', '--pid=1']):
+                    [f'--from={file}', '--pid=1']):
         refused(options, b'heddle help replay', status=USAGE)
 
 

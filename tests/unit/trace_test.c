@@ -14,6 +14,7 @@
 #include "trace/list.c"
 #include "trace/pack.c"
 #include "trace/unpack.c"
+#include "trace/cut.c"
 #include "trace/check.c"
 
 #define CHECK(condition) \
@@ -218,6 +219,78 @@ static void stored(void)
 	trace_ring_close(ring);
 	drop_ring();
 	expect_written(9, 0);
+}
+
+/* Entries, as many as a reader finds: each is what was written, and has its number. */
+static unsigned read_with_gap(unsigned image, unsigned slot, uint64_t kept, uint64_t from)
+{
+	struct trace_reader reader;
+	const struct entry *e;
+	unsigned found = 0;
+	uint64_t number = 0;
+
+	CHECK(!trace_reader_open(&reader, dir, image, slot, &problem));
+	for (uint64_t at = 0; at < written_len; at += ((const struct entry *)(written + at))->size, number++) {
+		if (at >= kept && at < from)
+			continue;
+		CHECK(trace_read(&reader, &e, &problem) == 1 && reader.event == number);
+		CHECK(!memcmp(e, written + at, e->size));
+		found++;
+	}
+	CHECK(!trace_read(&reader, &e, &problem));
+	trace_reader_close(&reader);
+	return found;
+}
+
+/* The middle of a log is dropped, and again, while it grows; an event that lies in two chunks is not torn. */
+static void dropped(unsigned slot)
+{
+	unsigned image = 10 + slot;
+	struct trace_ring *ring;
+	struct trace_log log;
+	char path[PATH_ROOM + 64];
+	uint64_t kept = 0, from = 0;
+
+	trace_path(path, dir, image, slot);
+	make_ring(image, slot);
+	if (slot)
+		header->image = image;
+	else
+		put_start();
+	CHECK((ring = trace_ring_open(dir, image, &problem)) != NULL);
+	for (unsigned i = 0; i < 60; i++) {
+		bool torn = i % 5 == 3; /* the next chunk begins with the rest of this event */
+		put_call(100 + i, i % 5 == 4 ? ENTRY_MORE : ENTRY_SYSCALL, i % 5 == 4 ? 0 : torn ? ENTRY_CONTINUED : 3);
+		CHECK(!trace_ring_pack(ring, packer, 1, &problem));
+		if (!i && !slot)
+			kept = ring->tail;
+		if (i % 20 == 19) {
+			uint64_t before = file_size(path);
+			CHECK(!trace_ring_cut(ring, ring->tail - 700, &problem) && file_size(path) < before &&
+			      file_size(path) == ring->log_end);
+			CHECK(!trace_log_open(&log, path, image, slot, &problem) && log.cut && log.kept == kept);
+			from = log.gap_end;
+			CHECK(from <= ring->tail - 700 && from + 1000 > ring->tail - 700);
+			trace_log_close(&log);
+			CHECK(!trace_ring_cut(ring, from - 8, &problem)); /* nothing more is dropped */
+		}
+	}
+	CHECK(!trace_ring_finish(ring, packer, 3, &problem) && !trace_ring_remove(ring, &problem));
+	trace_ring_close(ring);
+	drop_ring();
+	CHECK(read_with_gap(image, slot, kept, from) < 12);
+
+	/* each byte of its header counts */
+	int fd = open(path, O_RDWR);
+	for (unsigned at = 0; at < sizeof(struct log_cut_header); at++) {
+		uint8_t byte, other;
+		CHECK(pread(fd, &byte, 1, at) == 1);
+		other = byte ^ 1;
+		CHECK(pwrite(fd, &other, 1, at) == 1 && trace_log_open(&log, path, image, slot, &problem));
+		CHECK(pwrite(fd, &byte, 1, at) == 1);
+	}
+	close(fd);
+	CHECK(!unlink(path));
 }
 
 /* A writer that waits must be let go. */
@@ -521,6 +594,8 @@ int main(void)
 	duplicate_last();
 	reuse();
 	stored();
+	dropped(0);
+	dropped(1);
 	names();
 	mutations();
 	sealed_nonsense();

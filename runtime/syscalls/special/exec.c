@@ -156,8 +156,15 @@ static void path_of_program(char path[PATH_ROOM])
 	path[n > 0 ? n : 0] = 0;
 }
 
+static void refuse_in_ring(void)
+{
+	if (unlikely(control->ring))
+		cannot("the program becomes another one (exec), and --ring records one; record that one itself");
+}
+
 void special_exec(struct call *c)
 {
+	refuse_in_ring();
 	char path[PATH_ROOM];
 	if (replaying) {
 		replay_exec(c);
@@ -191,6 +198,7 @@ static void path_of_descriptor(struct text *out, long fd, const char *rest)
 
 void special_execveat(struct call *c)
 {
+	refuse_in_ring();
 	char given[PATH_ROOM];
 	if (replaying) {
 		replay_exec(c);

@@ -76,7 +76,8 @@ void futex_pass(struct thread *t)
 
 void futex_pass_older(struct thread *t)
 {
-	for (const struct entry *e; (e = log_peek(t)) && e->kind == ENTRY_FUTEX && when(t, e) < 0;)
+	for (const struct entry *e;
+	     t->log.head < t->log.size && (e = log_peek(t)) && e->kind == ENTRY_FUTEX && when(t, e) < 0;)
 		log_take(t);
 }
 
@@ -160,7 +161,7 @@ static void ordered_wait(struct call *c)
 	bool goes = !replaying || goes_on(t);
 	if (!goes) {
 		t->waits_futex = true; /* as it is told */
-		thread_park(t);
+		thread_stay(t);
 	}
 	if (replaying)
 		c->result = logged_answer(t);

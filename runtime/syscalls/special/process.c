@@ -219,6 +219,8 @@ void special_clone(struct call *c)
 	}
 #endif
 	uint64_t flags = c->args[0];
+	if (unlikely(control->ring) && !(flags & CLONE_THREAD))
+		cannot("the program starts another process, and --ring records one; record it without --ring");
 	if (!(flags & CLONE_VM)) {
 		/* nobody changes the address space meanwhile */
 		space_enter(c->t);

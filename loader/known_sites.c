@@ -103,9 +103,9 @@ void known_sites_learn(uint64_t address, uint32_t nr)
 		long fd = file_open(TEXT_OF(path), O_WRONLY | O_APPEND | O_CREAT, 0600);
 		if (fd < 0)
 			return;
-		struct file_limit limit = file_limit_lift();
+		limit_lift(LIMIT_FILE);
 		SYS3(__NR_write, fd, &site, sizeof site);
-		file_limit_restore(limit);
+		limit_restore(LIMIT_FILE);
 		file_close(fd);
 		return;
 	}

@@ -105,8 +105,8 @@ static void map_ring(uint64_t base, uint32_t number)
 		no_ring(path, fd);
 	for (int copy = 0; copy < 2; copy++) {
 		uint64_t offset = copy ? RING_HEADER : 0;
-		long r = SYS6(__NR_mmap, base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
-			      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, offset);
+		long r = own_map(base + (copy ? RING_HEADER + RING_SIZE : 0), RING_HEADER + RING_SIZE - offset,
+				 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, offset);
 		if (is_error(r))
 			no_ring(path, r);
 	}
@@ -154,8 +154,8 @@ static uint8_t *map_part(const struct thread *t, uint32_t image, const char *kin
 {
 	long fd = open_part(t, image, kind, shared ? O_RDWR : O_RDONLY);
 	long r = fd < 0 ? fd :
-			  SYS6(__NR_mmap, at, n, shared ? PROT_READ | PROT_WRITE : PROT_READ,
-			       (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED, fd, from);
+			  own_map(at, n, shared ? PROT_READ | PROT_WRITE : PROT_READ,
+				  (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED, fd, from);
 	if (is_error(r))
 		cannot("cannot read the unpacked stream %s/p%u.t%u.%s: error %d", control->work_dir,
 		       (unsigned long)image, (unsigned long)t->slot, kind, -r);
@@ -245,8 +245,8 @@ struct late_stream *log_open_late_order(struct thread *t, const uint8_t **window
 static void place_front(struct thread *t, struct front before)
 {
 	struct ring_header *ring = (struct ring_header *)stream_base(t);
-	long r = SYS6(__NR_mmap, ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		      0);
+	long r = own_map((uint64_t)ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+			 -1, 0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	struct front *front = (struct front *)ring->front;
@@ -268,8 +268,8 @@ static bool take_tail(struct thread *t, uint32_t image)
 	if (fd < 0)
 		return false;
 	if (!t->log.tail) {
-		long r = SYS6(__NR_mmap, tail, ALIGN_UP(sizeof *tail, page_size), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		long r = own_map((uint64_t)tail, ALIGN_UP(sizeof *tail, page_size), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		if (is_error(r))
 			cannot("no memory: error %d", -r);
 	}

@@ -589,12 +589,18 @@ long saved_file_log(struct call *c, unsigned arg, long fd, char key[SAVED_KEY_RO
 long saved_file_open(const struct block *b, uint64_t *size);
 /* The name in such a block, or "". */
 const char *saved_file_key(const struct block *b);
-/* The program's limit on file sizes is not meant for ours. */
-struct file_limit {
-	uint64_t soft, hard;
-};
-struct file_limit file_limit_lift(void);
-void file_limit_restore(struct file_limit before);
+
+/* ---- memory/limits.c: what the program set for itself (setrlimit) is not meant for us */
+
+enum limit { LIMIT_FILE, LIMIT_SPACE, LIMIT_DATA, LIMITS };
+/* To the hard limit, until it is restored. */
+void limit_lift(enum limit which);
+void limit_restore(enum limit which);
+/* In the child of a fork: another thread may have lifted some. */
+void limits_forked(void);
+/* As mmap and mprotect, for the runtime's memory and for stacks: also where the program may have no more. */
+long own_map(uint64_t at, uint64_t n, uint64_t protection, uint64_t flags, long fd, uint64_t offset);
+long own_protect(uint64_t at, uint64_t n, uint64_t protection);
 
 /* ---- memory/shared_files.c: files mapped shared, and what writes to them do to that memory */
 

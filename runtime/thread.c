@@ -37,14 +37,20 @@ uint32_t thread_highest(void)
 	return __atomic_load_n(&highest, __ATOMIC_ACQUIRE);
 }
 
+static _Noreturn void no_room_for_thread(long error)
+{
+	cannot("no memory for a thread: error %d\n"
+	       "heddle: each takes a few mappings and some address space; see vm.max_map_count, ulimit -v and `heddle "
+	       "doctor`",
+	       -error);
+}
+
 static void map_room(uint64_t from, uint64_t to)
 {
-	long r = SYS6(__NR_mmap, from, to - from, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	long r = own_map(from, to - from, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	if (is_error(r))
-		cannot("no memory for the runtime's part of a thread: error %d\n"
-		       "heddle: each thread takes a few mappings; see vm.max_map_count and `heddle doctor`",
-		       -r);
+		no_room_for_thread(r);
 }
 
 struct thread *thread_prepare(uint32_t slot)
@@ -314,16 +320,19 @@ static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 	static uint64_t usable_from[MAP_SLOTS]; /* by slot; 0: not mapped yet */
 	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM, end = base + MAP_THREAD_STACK_ROOM;
 	uint64_t stack = end - ALIGN_UP(size, page_size), was = usable_from[slot];
+	long r = 0;
 
 	if (!was) {
-		SYS6(__NR_mmap, base, MAP_THREAD_STACK_ROOM, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK, -1, 0);
+		r = own_map(base, MAP_THREAD_STACK_ROOM, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK, -1, 0);
 		was = end;
 	}
-	if (stack < was)
-		SYS3(__NR_mprotect, stack, was - stack, PROT_READ | PROT_WRITE);
-	else if (stack > was)
-		SYS3(__NR_mprotect, was, stack - was, PROT_NONE);
+	if (!is_error(r) && stack < was)
+		r = own_protect(stack, was - stack, PROT_READ | PROT_WRITE);
+	else if (!is_error(r) && stack > was)
+		r = own_protect(was, stack - was, PROT_NONE);
+	if (is_error(r))
+		no_room_for_thread(r);
 	usable_from[slot] = stack;
 	return stack;
 }
@@ -490,6 +499,7 @@ void thread_forked(struct thread *t)
 	one_thread = true;
 	ENTRIES->threads_seen = 0;
 	if (memory_torn) { /* else nobody was ever there who could have been in the middle of something */
+		limits_forked();
 		sections_forked(t);
 		ticket_forked();
 		sleepers_forked(t);
@@ -543,8 +553,8 @@ long sync_run(struct thread *t)
 
 void thread_fill_entries(void)
 {
-	long r = SYS6(__NR_mmap, MAP_ENTRIES, page_size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long r =
+		own_map(MAP_ENTRIES, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
 		cannot("no memory: error %d", -r);
 	struct sync_entries *e = (void *)r;

@@ -10,8 +10,8 @@
 
 static void *map(uint64_t at, uint64_t n, const char *what)
 {
-	long r = SYS6(__NR_mmap, at, n, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+	long r = own_map(at, n, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
 	if (is_error(r))
 		cannot("no memory for %s of --order=%s: error %d\n"
 		       "heddle: it reserves address space, not memory; is there a limit on it (ulimit -v), or strict "

@@ -119,28 +119,28 @@ static bool map(uint64_t at, uint64_t n)
 	return !is_error(r);
 }
 
-/* They are half as long as all slices together; but only where blocks begin are they ever touched. */
-static bool map_links(uint64_t at)
+/* For what the heap itself needs. It is mostly never touched: links are half as long as all slices together, but used only where blocks begin. */
+static bool map_table(uint64_t at, uint64_t n)
 {
-	return !is_error(SYS6(__NR_mmap, at, LINKS_STEP * HEAP_SLICE / 2, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
+	return !is_error(
+		own_map(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
 }
 
 /* A table may be mapped further at record than at replay, after a failure: nobody can see that. */
 static bool map_tables(uint64_t slices)
 {
 	while (pool.classes_mapped < slices) {
-		if (!map(HEAP_CLASSES + pool.classes_mapped, 65536))
+		if (!map_table(HEAP_CLASSES + pool.classes_mapped, 65536))
 			return false;
 		pool.classes_mapped += 65536;
 	}
 	while (pool.spans_mapped < slices) {
-		if (!map((uint64_t)&heap_spans[pool.spans_mapped], SPANS_STEP * sizeof(struct span)))
+		if (!map_table((uint64_t)&heap_spans[pool.spans_mapped], SPANS_STEP * sizeof(struct span)))
 			return false;
 		pool.spans_mapped += SPANS_STEP;
 	}
 	while (pool.links_mapped < slices) {
-		if (!map_links((uint64_t)heap_link(address(pool.links_mapped))))
+		if (!map_table((uint64_t)heap_link(address(pool.links_mapped)), LINKS_STEP * HEAP_SLICE / 2))
 			return false;
 		pool.links_mapped += LINKS_STEP;
 	}
@@ -639,7 +639,7 @@ void heap_thread_started(struct thread *t)
 	struct front *f = front_of(t);
 	uint32_t state = f->slot ^ swapped[f->slot];
 	struct heap *h = (struct heap *)(HEAP_STATES + state * state_stride());
-	if (!mapped[state] && !map((uint64_t)h, state_stride()))
+	if (!mapped[state] && !map_table((uint64_t)h, state_stride()))
 		cannot("there is no memory for another thread's heap");
 	mapped[state] = true;
 	uint32_t seen = __atomic_load_n(&most, __ATOMIC_RELAXED), need = MAX(f->slot, state) + 1;

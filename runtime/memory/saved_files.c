@@ -52,23 +52,6 @@ static long copy_all(long from, long to, uint64_t size)
 	return 0;
 }
 
-/* The program's limit on file sizes is not meant for the trace. */
-struct file_limit file_limit_lift(void)
-{
-	struct file_limit before = { ~0ull, ~0ull };
-	SYS4(__NR_prlimit64, 0, 1 /* RLIMIT_FSIZE */, 0, &before);
-	const struct file_limit lifted = { before.hard, before.hard };
-	if (before.soft != before.hard)
-		SYS4(__NR_prlimit64, 0, 1, &lifted, 0);
-	return before;
-}
-
-void file_limit_restore(struct file_limit before)
-{
-	if (before.soft != before.hard)
-		SYS4(__NR_prlimit64, 0, 1, &before, 0);
-}
-
 /* Copies into `folder`, under a name of its own until it is complete. If the disk is full, and the program goes on
    unrecorded, there is no copy. */
 static void save(long fd, uint64_t size, const char *folder, const char *key)
@@ -82,9 +65,9 @@ static void save(long fd, uint64_t size, const char *folder, const char *key)
 		return;
 	if (to < 0)
 		cannot("cannot save a mapped file as %s: error %d", TEXT_OF(part), -to);
-	struct file_limit limit = file_limit_lift();
+	limit_lift(LIMIT_FILE);
 	long r = copy_all(fd, to, size);
-	file_limit_restore(limit);
+	limit_restore(LIMIT_FILE);
 	file_close(to);
 	if (r < 0)
 		SYS3(__NR_unlinkat, AT_FDCWD, TEXT_OF(part), 0); /* others may use the room */

@@ -34,8 +34,8 @@ static struct side_stamp *level_at(unsigned level)
 		return table;
 	uint64_t at = MAP_STAMPS_BASE + level * MAP_STAMPS_ROOM;
 	_Static_assert((FIRST << 2 * (LEVELS - 1)) * sizeof *table <= MAP_STAMPS_ROOM, "the last level fits");
-	long r = SYS6(__NR_mmap, at, places(level) * sizeof *table, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	long r = own_map(at, places(level) * sizeof *table, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	/* EEXIST: another thread was faster, and its table is as empty */
 	if (is_error(r) && r != -EEXIST)
 		cannot("no memory for the order of %u synchronisation objects: error %d", places(level), -r);

@@ -20,8 +20,8 @@ uint8_t *scratch(struct thread *t, uint64_t n)
 	long r = -EEXIST;
 	for (int tries = 0; r == -EEXIST && tries < 64; tries++) {
 		uint64_t at = __atomic_fetch_add(&next, n, __ATOMIC_RELAXED) % (MAP_SCRATCH_END - MAP_SCRATCH_BASE - n);
-		r = SYS6(__NR_mmap, MAP_SCRATCH_BASE + ALIGN_DOWN(at, 1 << 20), n, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+		r = own_map(MAP_SCRATCH_BASE + ALIGN_DOWN(at, 1 << 20), n, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	}
 	if (is_error(r))
 		cannot("no memory for a system call's buffer of %u bytes", n);

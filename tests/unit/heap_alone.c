@@ -5,6 +5,7 @@
  */
 #include "tests/unit/heap_alone.h"
 #include "runtime/memory/heap.c"
+#include "runtime/memory/limits.c"
 #include <pthread.h>
 
 extern long syscall(long nr, ...);

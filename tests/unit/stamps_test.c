@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "runtime/sync/stamps.c"
+#include "runtime/memory/limits.c"
 
 #include <errno.h>
 #include <pthread.h>

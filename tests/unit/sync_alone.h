@@ -22,6 +22,7 @@
 #undef take
 #include "runtime/sync/once.c"
 #include "runtime/sync/stamps.c"
+#include "runtime/memory/limits.c"
 
 #include <errno.h>
 #include <linux/futex.h>

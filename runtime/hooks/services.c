@@ -32,7 +32,8 @@ void *order_memory(size_t n)
 }
 
 /* Byte addr of the program has its state at MAP_SHADOW_BASE + addr / GRANULE * state_size. */
-static unsigned state_shift;
+unsigned order_state_shift;
+bool order_is_chaotic;
 
 void order_services_start(void)
 {
@@ -40,18 +41,11 @@ void order_services_start(void)
 	while (*colon && *colon != ':')
 		colon++;
 	order_variant = *colon ? colon + 1 : colon;
+	order_is_chaotic = control->chaos && !replaying;
 	if (!order_used->state_size)
 		return;
-	state_shift = (unsigned)__builtin_ctz(order_used->state_size);
-	map(MAP_SHADOW_BASE, (MAP_PROGRAM_END / GRANULE) << state_shift, "the states of granules");
-}
-
-void *order_state(uint64_t addr)
-{
-	if (unlikely(addr >= MAP_PROGRAM_END))
-		addr &= MAP_PROGRAM_END -
-			1; /* memory at a place of the program's own choice: shares a state, which costs edges */
-	return (void *)(MAP_SHADOW_BASE + ((addr / GRANULE) << state_shift));
+	order_state_shift = (unsigned)__builtin_ctz(order_used->state_size);
+	map(MAP_SHADOW_BASE, (MAP_PROGRAM_END / GRANULE) << order_state_shift, "the states of granules");
 }
 
 /* ---- locks ------------------------------------------------------------------------------------------------ */
@@ -126,10 +120,8 @@ void order_begun(struct order_thread *o)
 /* Of a thread that makes very many accesses not all are disturbed: those who spin for what it holds would spin ever longer. */
 enum { CHAOS_ALL = 20000, CHAOS_LATER = 16 };
 
-void order_chaos(struct order_thread *o)
+void order_perturb(struct order_thread *o)
 {
-	if (likely(!control->chaos) || replaying)
-		return;
 	struct thread *t = thread_of(o->slot);
 	if (t->chaos_points++ < CHAOS_ALL || t->chaos_points % CHAOS_LATER == 0)
 		chaos_perturb(t);

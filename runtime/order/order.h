@@ -78,7 +78,9 @@ struct order_thread {
 bool access_perform(struct access *a);
 
 /* The state of a granule (addr is rounded down). It stays where it is. */
+#ifndef HEDDLE_RUNTIME
 void *order_state(uint64_t addr);
+#endif
 
 /* Record: an entry at this event. At most 15 numbers; small ones are cheap (LEB128). */
 void order_log(struct order_thread *t, unsigned n, const uint64_t *numbers);
@@ -123,7 +125,9 @@ struct order_thread *order_thread_of(uint32_t slot);
  */
 void order_begun(struct order_thread *t);
 /* Record under --chaos: perhaps yields. Put it between check and access, where bad luck would show a fault. */
+#ifndef HEDDLE_RUNTIME
 void order_chaos(struct order_thread *t);
+#endif
 /* Memory that stays; zero. Not from a fast path. Large amounts are filled as they are touched. */
 void *order_memory(size_t n);
 /* A line for the user: only traced.c has something to say. */
@@ -252,4 +256,8 @@ struct order_scheme {
 extern const struct order_scheme *const order_schemes[];
 const struct order_scheme *order_find(const char *name); /* 0: none */
 extern const struct order_scheme *order_used;		 /* the one in use; 0: none */
+
+#ifdef HEDDLE_RUNTIME
+#include "runtime/hooks/inlined.h"
+#endif
 #endif

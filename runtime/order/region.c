@@ -17,7 +17,8 @@
  * Why it is exact
  * 1. Conflicting accesses (of a byte, by two threads, one of them a write) do not overlap. Coarse: by page claims. A hit
  *    is inside a bracket, and who takes a claim away clears it, has every core run a barrier, and waits for the bracket:
- *    either the hit sees the claim gone, or its bracket is seen. Fine: by the word's lock; a read without the lock counts
+ *    either the hit sees the claim gone, or its bracket is seen. A thread may also let go of a claim itself, outside its
+ *    brackets: claims_let_go(). Fine: by the word's lock; a read without the lock counts
  *    only if the word was unlocked, and the same, before and after.
  * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's, by
  *    an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put under
@@ -54,6 +55,7 @@ static void cut(struct order_thread *t)
 	struct region_thread *own = region_of(t);
 	uint64_t events = (own->self->events | REGION_MASK) + 1;
 
+	own->skipped += (events - own->self->events) / 2;
 	own->fenced = 0;
 	__atomic_store_n(&own->self->events, events, __ATOMIC_RELEASE);
 	t->event = events / 2;
@@ -128,6 +130,12 @@ static void record_begin(struct order_thread *t)
 		own->self->claims = own->claims;
 		own->self->shift = PAGE_SHIFT;
 	}
+}
+
+static void record_pause(struct order_thread *t)
+{
+	cut(t);
+	claims_let_go(t);
 }
 
 static bool record_access(struct order_thread *t, struct access *a)
@@ -255,9 +263,9 @@ const struct order_scheme order_region = {
 	.record = {
 		.open = open,
 		.begin = record_begin,
-		.end = cut,
+		.end = record_pause,
 		.access = record_access,
-		.pause = cut,
+		.pause = record_pause,
 		.hold = hold_range,
 		.drop = hold_drop,
 		.span = hold_span,

@@ -18,6 +18,9 @@
 #define PAGE_SHIFT  12
 #define PAGE_BYTES  (1ull << PAGE_SHIFT)
 
+/* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself. */
+#define CLAIM_LET_GO 4
+
 _Static_assert((int)ACCESS_READS == (int)HOOK_READ && (int)ACCESS_WRITES == (int)HOOK_WRITE,
 	       "kinds are the bits of a claim");
 
@@ -33,7 +36,7 @@ struct page {
 	uint8_t state;	  /* enum page_state; changed under the lock, looked at without */
 	uint8_t contests; /* how often it was taken from somebody since it was last coarse */
 	uint8_t fine;	  /* how often it has become fine; more than 0: its words are not all zero */
-	uint8_t pad;
+	uint8_t moves;	  /* as long as it is not 0, threads let go of it where they synchronise */
 	uint64_t writer;  /* name: the owner's slot; who wrote last; of a fine page: who made it fine */
 	uint64_t readers; /* shared: bit slot % 63 */
 	/* fine: a sample of who uses it; see region_words.c. Torn or lost values do no harm. */
@@ -49,6 +52,8 @@ struct words {
 #define REGION_SLOTS  8192
 #define REGION_RANGES 64 /* held at once; also pieces of fine pages among them */
 
+#define REGION_LET_GO 8192 /* pages that a thread lets go of, at most */
+
 struct held {
 	uint64_t from, to;
 	uint8_t kind;
@@ -57,13 +62,18 @@ struct held {
 struct region_thread {
 	uint64_t page_after; /* the last that it has taken from others, with how many more */
 	unsigned ahead;
+	uint64_t skipped; /* numbers that cuts left out */
+	uint64_t took;	  /* how many accesses it had made when it took a page from somebody last */
 	struct hook_self *self;
 	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */
 	uint64_t fenced;  /* region whose beginning every thread can see */
 	uint32_t sampled; /* accesses of fine pages until the next sample */
+	uint64_t let_go;  /* its last region that used the pages which it has let go of */
+	uint32_t leaving; /* how many it will let go of */
 	uint32_t ranges, pieces;
 	struct held range[REGION_RANGES]; /* that are held */
 	struct held piece[REGION_RANGES]; /* of them, in fine pages: their words are locked */
+	uint64_t leave[REGION_LET_GO];	  /* the numbers of those pages; some may be gone */
 	uint64_t known[REGION_SLOTS];	  /* record: end of a region of that thread that this one follows */
 	uint64_t logged[REGION_SLOTS];	  /* region of the last edge from that thread; both directions */
 };
@@ -126,13 +136,23 @@ static inline bool region_follows(struct region_thread *own, uint32_t me, uint64
 
 enum outcome { DONE, FAULTS, LOOK_AGAIN };
 
-struct page *page_of(uint64_t addr);
+extern struct page
+	*region_pages; /* by number of the page; filled by the kernel as they are touched. 0: no claims (the tool) */
+extern struct page region_any_page; /* then there is nothing to know about pages: one stands for all */
+static inline struct page *page_of(uint64_t addr)
+{
+	if (unlikely(!region_pages))
+		return &region_any_page;
+	return &region_pages[addr >> PAGE_SHIFT & ((1ull << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) - 1)];
+}
 static inline uint8_t page_state(const struct page *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
 void pages_open(void);
 void pages_forked(void);
+/* Before the thread waits, and after a cut: others get the pages that move for nothing. */
+void claims_let_go(struct order_thread *t);
 /* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
 /* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */

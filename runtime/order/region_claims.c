@@ -7,12 +7,12 @@
  */
 #include "region.h"
 
-/* A page that was taken away this often becomes fine. Few: a revocation costs as much as several hundred words. */
+/* A page that was taken away this often (let go does not count) becomes fine. Few: a revocation costs as much as several hundred words. */
 #ifndef CONTESTS
 #define CONTESTS 4
 #endif
 
-static struct page *pages; /* by number of the page; filled by the kernel as they are touched */
+struct page *region_pages, region_any_page;
 uint32_t region_process;
 
 /* Pages that were ever fine, for forks: a list of blocks. */
@@ -23,20 +23,10 @@ static struct fine_block {
 } * fine_blocks;
 static uint32_t fine_lock;
 
-/* Without claims, in the tool, there is nothing to know about pages: one stands for all. */
-static struct page any_page;
-
-struct page *page_of(uint64_t addr)
-{
-	if (unlikely(!pages))
-		return &any_page;
-	return &pages[addr >> PAGE_SHIFT & ((1ull << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) - 1)];
-}
-
 void pages_open(void)
 {
-	pages = order_claims(0) ? order_memory(sizeof *pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
-	any_page = (struct page){ 0 };
+	region_pages = order_claims(0) ? order_memory(sizeof *region_pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
+	region_any_page = (struct page){ 0 };
 	fine_blocks = 0;
 	fine_lock = region_process = 0;
 }
@@ -87,20 +77,63 @@ static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 }
 
 /* The claim of this thread; only it gives itself more. */
-static void set_claim(struct region_thread *own, uint64_t addr, uint8_t kind)
+static void set_claim(struct region_thread *own, const struct page *p, uint64_t addr, uint8_t kind)
 {
 	__atomic_store_n(&own->claims[addr >> PAGE_SHIFT], kind, __ATOMIC_RELAXED);
+	if (kind && p->moves && own->leaving < REGION_LET_GO)
+		own->leave[own->leaving++] = addr >> PAGE_SHIFT;
 }
 
-/* Clears bits of a claim. True: it had some of them. */
+/* Clears bits of a claim. True: it had some of them. In one step, since its thread may just let go of it. */
 static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
 {
-	uint8_t *claim = claim_of(slot, addr), has = __atomic_load_n(claim, __ATOMIC_RELAXED);
+	uint8_t *claim = claim_of(slot, addr);
 
-	if (!(has & bits))
-		return false;
-	__atomic_store_n(claim, has & ~bits, __ATOMIC_RELAXED);
-	return true;
+	return __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&
+	       __atomic_fetch_and(claim, (uint8_t)~bits, __ATOMIC_ACQUIRE) & bits;
+}
+
+/* ---- letting go ----------------------------------------------------------------------------------------------------------- */
+
+/*
+ * To take a claim away costs some microseconds, to let go of it nothing but the next miss. So where a thread synchronises with others, which is where
+ * data that is not raced for changes hands, it lets go of the pages that have moved before. Who comes next finds CLAIM_LET_GO and needs no
+ * barrier; and the last region is one that the lock order mostly implies, so nothing is logged.
+ *
+ * Exact: the byte is stored after everything that the thread did with its claim (release), and who finds it (acquire, with the page's
+ * lock) comes after that. The thread itself can use the page again only by a miss, which takes the page's lock and stores another byte.
+ * let_go is stored before the byte. A later one may be found there: then the edge is from a later region that has ended, too.
+ *
+ * A page moves as long as somebody else than the last one comes for it: for LET_GO_AGAIN times that the same thread came back it was in vain.
+ */
+#define LET_GO_AGAIN 8
+
+void claims_let_go(struct order_thread *t)
+{
+	struct region_thread *own = region_of(t);
+
+	if (!own->leaving)
+		return;
+	__atomic_store_n(&own->let_go, region_begun(own->self->events), __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < own->leaving; i++)
+		__atomic_store_n(&own->claims[own->leave[i]], CLAIM_LET_GO, __ATOMIC_RELAXED);
+	own->leaving = 0;
+}
+
+/* Has `slot` let go of it? Its last region with the page then; else 0. */
+static uint64_t region_let_go(uint32_t slot, uint64_t addr)
+{
+	if (!(__atomic_load_n(claim_of(slot, addr), __ATOMIC_ACQUIRE) & CLAIM_LET_GO))
+		return 0;
+	return __atomic_load_n(&region_of(order_thread_of(slot))->let_go, __ATOMIC_RELAXED);
+}
+
+/* This thread comes for the page. */
+static void count_return(const struct region_thread *own, struct page *p, uint64_t addr)
+{
+	if (p->moves && __atomic_load_n(&own->claims[addr >> PAGE_SHIFT], __ATOMIC_RELAXED) & CLAIM_LET_GO)
+		p->moves--;
 }
 
 /*
@@ -138,7 +171,7 @@ static struct page *lock_next(struct ahead *ahead, uint64_t addr)
 {
 	struct page *q = page_of(addr + (ahead->n + 1) * PAGE_BYTES);
 
-	return pages && ahead->n < ahead->most && trylock_page(q) ? q : 0;
+	return region_pages && ahead->n < ahead->most && trylock_page(q) ? q : 0;
 }
 
 /* After the last page that was taken? */
@@ -177,12 +210,19 @@ static void set_left(struct page *p, uint32_t owner, uint64_t region, uint8_t le
 	set_state(p, PAGE_SHARED);
 }
 
-/* Takes the page from its owner, and those that follow; leaves it `left`. */
-static void revoke_owner(struct region_thread *own, struct page *p, uint64_t addr, uint8_t left)
+/* Takes the page from its owner, and those that follow; leaves it `left`. False: the owner had let go of it. */
+static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t addr, uint8_t left)
 {
 	uint32_t slot = word_slot(p->writer);
 	uint8_t bits = (uint8_t)((HOOK_READ | HOOK_WRITE) & ~left);
 	bool had = clear_claim(slot, addr, bits);
+	uint64_t let_go = had ? 0 : region_let_go(slot, addr);
+
+	p->moves = LET_GO_AGAIN;
+	if (let_go) {
+		set_left(p, slot, let_go, 0);
+		return false;
+	}
 	struct ahead ahead = { .n = 0, .most = had ? how_many(own, addr) : 0 };
 
 	if (had) {
@@ -194,8 +234,10 @@ static void revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 	set_left(p, slot, region, left);
 	for (unsigned i = 0; i < ahead.n; i++) {
 		set_left(ahead.page[i], slot, region, left);
+		ahead.page[i]->moves = LET_GO_AGAIN;
 		unlock_page(ahead.page[i]);
 	}
+	return true;
 }
 
 /* Of readers but this thread. True: somebody had a claim. */
@@ -245,8 +287,11 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 	for (unsigned i = 0; i < ahead.n; i++)
 		unlock_page(ahead.page[i]);
 	for (uint32_t slot = 0; slot < slots; slot++)
-		if (slot != t->slot && p->readers & word_bit(slot))
-			region_edge(t, slot, region_left(slot, some));
+		if (slot != t->slot && p->readers & word_bit(slot)) {
+			uint64_t let_go = region_let_go(slot, addr);
+			region_edge(t, slot, let_go ? let_go : region_left(slot, some));
+			p->moves = LET_GO_AGAIN;
+		}
 	return some;
 }
 
@@ -310,7 +355,7 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 			set_state(p, PAGE_OWNED);
 		else
 			p->readers = word_bit(t->slot);
-		set_claim(own, addr, kind);
+		set_claim(own, p, addr, kind);
 	}
 	unlock_page(p);
 }
@@ -318,18 +363,16 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 /* ---- an access that misses --------------------------------------------------------------------------------------------------- */
 
 /*
- * A page that moves from one thread to the next after long use, as between the phases of a program, is worth its
- * revocation each time: contests that are long past do not count. Long: 4096 events of who had or wrote it last; a
- * revocation costs about as much as they do.
+ * A thread that seldom takes pages from others loses little by it, and contests that are past do not count: what moves now
+ * and then shall stay coarse. It is the thread that is asked and not the page: where many pages are contested at once, each of them is seldom
+ * taken. Accesses are counted, since a cut moves the numbers on. A revocation costs about as much as a thousand hits.
  */
 #ifndef LONG_USE
-#define LONG_USE 16 /* regions */
+#define LONG_USE 512 /* accesses */
 #endif
-static void forget_contests(struct page *p)
+static void forget_contests(struct region_thread *own, struct page *p)
 {
-	uint64_t events = __atomic_load_n(&order_self(word_slot(p->writer))->events, __ATOMIC_RELAXED);
-
-	if (region_begun(events) <= word_region(p->writer) + LONG_USE)
+	if (own->self->events / 2 - own->skipped < own->took + LONG_USE)
 		return;
 	p->contests = 0;
 	if (p->fine) /* nor do the times that it became fine: to make it coarse again was worth it */
@@ -342,12 +385,11 @@ static bool get_ready(struct order_thread *t, struct page *p, uint64_t addr, uin
 	uint32_t owner = word_slot(p->writer);
 	bool taken = false;
 
+	count_return(region_of(t), p, addr);
 	if (p->state == PAGE_OWNED && owner == t->slot)
 		return false;
-	if (p->state == PAGE_OWNED) {
-		revoke_owner(region_of(t), p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
-		taken = true;
-	}
+	if (p->state == PAGE_OWNED)
+		taken = revoke_owner(region_of(t), p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
 	region_edge_name(t, p->writer);
 	if (kind & HOOK_WRITE && p->readers)
 		taken |= revoke_readers(t, p, addr);
@@ -359,15 +401,18 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
 {
 	struct region_thread *own = region_of(t);
 
-	if (p->state == PAGE_OWNED)
+	if (p->state == PAGE_OWNED) { /* this thread's, which may have let go of it */
+		p->writer = word_name(t->slot, region_now(own));
+		set_claim(own, p, addr, HOOK_READ | HOOK_WRITE);
 		return;
+	}
 	if (kind & HOOK_WRITE) {
 		p->writer = word_name(t->slot, region_now(own));
 		p->readers = 0;
 	} else {
 		p->readers |= word_bit(t->slot);
 	}
-	set_claim(own, addr, taken ? 0 : kind | HOOK_READ);
+	set_claim(own, p, addr, taken ? 0 : kind | HOOK_READ);
 	set_state(p, kind & HOOK_WRITE && !taken ? PAGE_OWNED : PAGE_SHARED);
 }
 
@@ -391,7 +436,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 		bracket_open(own);
 		return LOOK_AGAIN;
 	}
-	forget_contests(p);
+	forget_contests(own, p);
 	if (p->state == PAGE_OWNED && is_contested(p))
 		kind |= HOOK_WRITE; /* a fine page has no reader with a claim left */
 	bool taken = get_ready(t, p, a->addr, kind);
@@ -405,6 +450,8 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 		make_fine(p, a->addr);
 	else if (taken)
 		p->contests++;
+	if (taken)
+		own->took = own->self->events / 2 - own->skipped;
 	order_chaos(t);
 	unlock_page(p);
 	return done ? DONE : FAULTS;

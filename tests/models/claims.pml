@@ -17,13 +17,18 @@
  *   PLAIN_PUBLISH     in a held bracket, the count before a miss is no release store (with HELD)
  *   NO_PUBLISH        ... is not stored at all (with HELD)
  *   CHECKED_ONCE      the claim that one access in a held bracket had counts for the next, after a miss (with HELD)
+ *   PLAIN_LET_GO      the byte that says that a page is let go is no release store (with LETS_GO)
+ *   LATE_LET_GO       ... is stored before the region (with LETS_GO)
+ *   OLD_LET_GO        ... stays although its thread uses the page again (with LETS_GO)
  *
+ * LETS_GO: as many threads may each let go of the page once, between two accesses. Here it does not cut, which makes its region longer.
  * LOOPS: two accesses may be a loop in one bracket (compiler/loops.c).
  * HELD: two accesses may be in one bracket that is held over them, each with a look at its claim (compiler/held.c).
  */
 #define READ  1
 #define WRITE 2
 #define BOTH  3
+#define GONE  4
 #ifndef ACCESSES
 #define ACCESSES 2
 #endif
@@ -68,7 +73,33 @@ inline revoke(t, u, bits, upto)
 #endif
 	:: else -> get(t, EVENTS(u), e)
 	fi;
-	upto = END_OF(BEGUN(e))
+	upto = END_OF(BEGUN(e));
+	had = (byte_ & BOTH) != 0;
+	if
+	:: byte_ == GONE -> get(t, LET_GO(u), upto)
+	:: else
+	fi
+}
+
+/* By the thread itself, outside its bracket. */
+inline let_go(t)
+{
+	get(t, CLAIM(t), byte_);
+	if
+	:: byte_ & BOTH ->
+#ifdef LATE_LET_GO
+		put(t, CLAIM(t), GONE, 1);
+		put(t, LET_GO(t), END_OF(BEGUN(events)), 0)
+#else
+		put(t, LET_GO(t), END_OF(BEGUN(events)), 0);
+#ifdef PLAIN_LET_GO
+		put(t, CLAIM(t), GONE, 0)
+#else
+		put(t, CLAIM(t), GONE, 1)
+#endif
+#endif
+	:: else
+	fi
 }
 
 /* The access itself, within the page's lock. */
@@ -98,12 +129,12 @@ inline miss(t, kind)
 	:: owner && owner != t + 1 -> /* somebody else has it: take it away, and leave it to who comes next */
 		u = owner - 1;
 		if
-		:: kind == READ -> revoke(t, u, WRITE, upto); writer = owner; writer_until = upto; readers[u] = 1
+		:: kind == READ -> revoke(t, u, WRITE, upto); writer = owner; writer_until = upto; readers[u] = had
 		:: else -> revoke(t, u, BOTH, upto)
 		fi;
 		owner = 0;
 		edge(t, u, upto);
-		visit = 1
+		visit = had
 	:: else
 	fi;
 	if
@@ -132,11 +163,17 @@ inline miss(t, kind)
 	access_here(t, kind);
 	if
 	:: kind == WRITE && visit -> writer = t + 1; writer_until = END_OF(BEGUN(events)); put(t, CLAIM(t), 0, 0)
-	:: kind == WRITE && !visit -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
+#ifdef OLD_LET_GO
+	:: owner == t + 1 -> skip
+	:: kind == WRITE && !visit && owner == 0 -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
+#else
+	:: owner == t + 1 -> put(t, CLAIM(t), BOTH, 0)
+	:: kind == WRITE && !visit && owner == 0 -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
+#endif
 	:: kind == READ && owner == 0 -> readers[t] = 1;
 		if
 		:: !visit -> put(t, CLAIM(t), READ, 0)
-		:: else
+		:: else -> put(t, CLAIM(t), 0, 0)
 		fi
 	:: else
 	fi;
@@ -257,9 +294,12 @@ inline held(t, kind, kind2)
 proctype thread(byte t)
 {
 	byte events, e, upto, u, j, k, rby, rat, byte_, n, was;
-	bool visit;
+	bool visit, had, gone;
 
 	do
+#ifdef LETS_GO
+	:: t < LETS_GO && n < ACCESSES && !gone -> let_go(t); gone = 1
+#endif
 	:: n < ACCESSES ->
 		if
 		:: hooked(t, READ)
@@ -289,7 +329,7 @@ proctype thread(byte t)
 init {
 	byte i;
 	atomic {
-#ifdef HELD
+#if defined(HELD) || defined(LETS_GO)
 		/* so that two accesses are enough for a hit and then a miss */
 		if
 		:: owner = 1; memory[CLAIM(0)] = BOTH

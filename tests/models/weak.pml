@@ -19,7 +19,8 @@
 #define DATUM	  (2 * THREADS)
 #define WRITER	  (2 * THREADS + 1) /* the word's, see word.pml */
 #define READERS	  (2 * THREADS + 2)
-#define PLACES	  (2 * THREADS + 3)
+#define LET_GO(t) (2 * THREADS + 3 + (t)) /* where the region ends in which it let go of the page, see claims.pml */
+#define PLACES	  (3 * THREADS + 3)
 
 byte memory[PLACES];
 typedef buffer {

@@ -83,8 +83,14 @@ FAULTS = {
     # The membarriers and fences of region are looked after by tests/models: a machine shows their lack too seldom.
     'region_claims.c': {
         'the wait for a bracket': ([('if (had && seen & 1)', 'if (had && !events)'), COARSE], ''),
-        'the end of a claim': ([('__atomic_store_n(claim, has & ~bits, __ATOMIC_RELAXED);', ''), COARSE], ''),
-        'the readers of a page': ([('region_edge(t, slot, region_left(slot, some));', 'region_left(slot, some);'), COARSE], ''),
+        'the end of a claim': ([('__atomic_fetch_and(claim, (uint8_t)~bits, __ATOMIC_ACQUIRE) & bits', 'true'), COARSE], ''),
+        'the readers of a page': ([('region_edge(t, slot, let_go ? let_go : region_left(slot, some));', 'region_left(slot, some);\n\t\t\t(void)let_go;'), COARSE], ''),
+        'the region in which a page was let go': ([('return __atomic_load_n(&region_of(order_thread_of(slot))->let_go, __ATOMIC_RELAXED);', 'return 1;'), COARSE],
+                                                  'handed-over'),
+        'that a page which was let go is used again': ([('p->writer = word_name(t->slot, region_now(own));\n\t\tset_claim(own, p, addr, HOOK_READ | HOOK_WRITE);\n', ''), COARSE], 'handed-over'),
+        'the end of a claim that is let go': ([('own->leave[i]], CLAIM_LET_GO,', 'own->leave[i]], CLAIM_LET_GO | HOOK_READ | HOOK_WRITE,'),
+                                               ('return __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&', 'return !(*claim & CLAIM_LET_GO) && __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&'), COARSE],
+                                              'handed-over'),
         'the last writer of a page':
             ([('region_edge_name(t, p->writer);\n\tif (kind & HOOK_WRITE', 'if (kind & HOOK_WRITE'), COARSE], ''),
         'an event that has begun': ([('bracket_open(own);\n\taccess_begins(t);\n\torder_chaos(t);\n\tbool done', 'order_chaos(t);\n\tbool done'), COARSE], ''),

@@ -226,6 +226,31 @@ static void one_sweep(struct worker *w)
 	}
 }
 
+/* Pages that change hands with a lock, mostly: a thread lets go of them where it synchronises. */
+static void one_handed_over(struct worker *w)
+{
+	unsigned m = below(number(w), 4);
+	bool locked = number(w) & 15;
+
+	if (locked)
+		host_lock(w, m);
+	for (unsigned i = 0, n = 1 + below(number(w), 4); i < n; i++) {
+		uint64_t *p = memory + m * 512 + below(number(w), 3);
+		if (number(w) & 1)
+			store(w, true, p, w->hash + i);
+		else
+			load(w, true, p);
+	}
+	if (locked)
+		host_unlock(w, m);
+}
+
+static void handed_over(struct worker *w, uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k += 3)
+		one_handed_over(w);
+}
+
 static void sweeps(struct worker *w, uint64_t n)
 {
 	for (uint64_t k = 0; k < n; k += 10)
@@ -278,6 +303,7 @@ const struct workload workloads[] = {
 	{ "brackets", 0, brackets, 1, "several granules held at once" },
 	{ "copies", 0, copies, 1, "ranges" },
 	{ "sweeps", 0, sweeps, 1, "page after page" },
+	{ "handed-over", 0, handed_over, 1, "pages that go with a lock" },
 	{ "mixed", 0, mixed, 1, "all of these, and locks" },
 	{ 0 },
 };

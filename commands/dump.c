@@ -46,10 +46,10 @@ struct dump {
 static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_START] = "start",       [ENTRY_SYSCALL] = "syscall", [ENTRY_SIGNAL] = "signal",
 	[ENTRY_FAULT] = "fault",       [ENTRY_VFORK] = "vfork",	    [ENTRY_VFORK_END] = "vfork-end",
-	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_COUNTER] = "counter",
-	[ENTRY_EDGE] = "edge",	       [ENTRY_SYNC] = "sync",	    [ENTRY_LAST] = "last",
-	[ENTRY_THREAD] = "thread",     [ENTRY_ORDER] = "order",	    [ENTRY_VERIFY] = "verify",
-	[ENTRY_FUTEX] = "futex",       [ENTRY_PAGES] = "pages",
+	[ENTRY_CHECKSUM] = "checksum", [ENTRY_MORE] = "more",	    [ENTRY_CUT] = "cut",
+	[ENTRY_COUNTER] = "counter",   [ENTRY_EDGE] = "edge",	    [ENTRY_SYNC] = "sync",
+	[ENTRY_LAST] = "last",	       [ENTRY_THREAD] = "thread",   [ENTRY_ORDER] = "order",
+	[ENTRY_VERIFY] = "verify",     [ENTRY_FUTEX] = "futex",	    [ENTRY_PAGES] = "pages",
 };
 static const char *const block_names[BLOCK_KINDS] = {
 	[BLOCK_OUT] = "out",	     [BLOCK_STRING] = "string", [BLOCK_HASH] = "hash",	     [BLOCK_CHILD] = "child",
@@ -205,7 +205,7 @@ static void print_consequences(const struct entry *e)
 		}
 	if (tickets)
 		fprintf(out, "  [tickets %" PRIu64 "..%" PRIu64 "]", tickets[0], tickets[1]);
-	if (e->flags & ENTRY_CONTINUED && e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FAULT)
+	if (trace_is_continued(e))
 		fputs("  [continued]", out);
 }
 
@@ -300,6 +300,7 @@ static void print_entry(const struct entry *e, uint64_t event)
 		fprintf(out, "after op %" PRIu64 ": futex wait = %" PRId64, trace_args(e)[0], e->result);
 		break;
 	case ENTRY_COUNTER: fprintf(out, "cycle counter = %" PRIu64, (uint64_t)e->result); break;
+	case ENTRY_CUT: fputs("  ... killed before the rest of it", out); break;
 	case ENTRY_MORE:
 		fputs("  ... ", out);
 		if ((written = find_block(e, BLOCK_OUT, -1)))

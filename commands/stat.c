@@ -50,6 +50,7 @@ static const char *const kind_names[ENTRY_KINDS] = {
 	[ENTRY_VFORK_END] = "ends of vforks",
 	[ENTRY_CHECKSUM] = "checksums",
 	[ENTRY_MORE] = "further pieces",
+	[ENTRY_CUT] = "killed in the middle",
 	[ENTRY_COUNTER] = "cycle counter reads",
 	[ENTRY_EDGE] = "edges",
 	[ENTRY_SYNC] = "outcomes",

@@ -10,6 +10,7 @@ static const char *const kind_names[] = {
 	[ENTRY_VFORK_END] = "end of vfork",
 	[ENTRY_CHECKSUM] = "checksum",
 	[ENTRY_MORE] = "more output",
+	[ENTRY_CUT] = "the end of the recording, in the middle of a call",
 	[ENTRY_COUNTER] = "cycle counter",
 	[ENTRY_EDGE] = "order of a lock",
 	[ENTRY_SYNC] = "outcome of a lock",

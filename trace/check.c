@@ -60,7 +60,7 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 	if (e->flags & ENTRY_CONTINUED && !signal && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_START &&
 	    e->kind != ENTRY_MORE && e->kind != ENTRY_PAGES)
 		return "continued, but not a system call";
-	if ((e->kind == ENTRY_MORE) != state->continued)
+	if ((e->kind == ENTRY_MORE || e->kind == ENTRY_CUT) != state->continued)
 		return state->continued ? "the rest of the entry before is missing" : "it continues nothing";
 	/* a forked image begins in the slot of the thread that forked */
 	if (e->kind == ENTRY_START ? state->begun : state->first_slot && !state->begun && e->kind != ENTRY_THREAD)
@@ -133,7 +133,7 @@ const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_st
 		flaw = e->kind == ENTRY_ORDER ? order_flaw(e, at) : blocks_flaw(e, at);
 	state->begun = true;
 	state->order += e->kind == ENTRY_ORDER ? e->size : 0;
-	state->continued = e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FAULT && e->flags & ENTRY_CONTINUED;
+	state->continued = trace_is_continued(e);
 	if (!flaw && state->shown && (e->kind == ENTRY_SYSCALL || e->kind == ENTRY_MORE))
 		flaw = note_shown(e, state);
 	if (e->kind == ENTRY_VFORK)

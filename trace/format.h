@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 13 /* raised with every change of anything in this file */
+#define TRACE_VERSION 14 /* raised with every change of anything in this file */
 
 #if defined __aarch64__
 #define TRACE_ARCH 183 /* ELF's EM_AARCH64 */
@@ -81,6 +81,7 @@ enum entry_kind {
 	ENTRY_FUTEX, /* a futex wait of a thread with hooks, or on a word of atomic instructions, answered `result`; arguments:
 			ops done before, twice the hooked accesses. Replay passes over it if the thread does not wait there */
 	ENTRY_PAGES, /* --paranoid: BLOCK_HASH of pages that changed since the last of these, upwards; length 0: it is gone */
+	ENTRY_CUT, /* put there by heddle instead of an ENTRY_MORE: the thread was killed before it wrote it */
 	ENTRY_KINDS
 };
 
@@ -90,7 +91,8 @@ enum entry_kind {
 #define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
 #define SIGNAL_AT_HOOK	  0x80 /* ENTRY_SIGNAL, ENTRY_FAULT: at the hooked access that its fourth argument counts to */
-#define ENTRY_CONTINUED	  0x80 /* ENTRY_SYSCALL, START, PAGES, MORE: an ENTRY_MORE follows and belongs to it */
+#define ENTRY_CONTINUED \
+	0x80 /* ENTRY_SYSCALL, START, PAGES, MORE: an ENTRY_MORE or ENTRY_CUT follows and belongs to it */
 
 /*
  * OFFSET SIZE MEANING

@@ -58,6 +58,7 @@ struct trace_ring {
 	bool ready;		    /* a thread has it: image, slot and log_path are known */
 	bool ended;		    /* the log holds all of it, ENTRY_LAST included */
 	bool dropped;		    /* the recording is over: what it gets is thrown away */
+	bool continued;		    /* the last entry that was taken out is: its event goes on */
 	unsigned image, slot;
 	unsigned untried;    /* bulks to come that are not tried */
 	uint64_t log_end;    /* offset of the next chunk; 0: there is no log yet */
@@ -149,6 +150,7 @@ static int join_log(struct trace_ring *ring, struct trace_problem *problem)
 	/* ENTRY_LAST is in no ring: it is written with the last of the ring's entries, before the ring is removed */
 	const struct entry *last = trace_log_last(&log);
 	ring->ended = position > head && last && last->kind == ENTRY_LAST;
+	ring->continued = last && trace_is_continued(last);
 	trace_log_close(&log);
 	if (ring->ended)
 		return 0;
@@ -372,6 +374,7 @@ static int count_entries(struct trace_ring *ring, const uint8_t *raw, struct pie
 					     "no entry begins at position %" PRIu64 " of the stream", ring->tail + at);
 		at += e->size;
 		p->bulk += e->size >= BULK ? e->size : 0;
+		ring->continued = trace_is_continued(e);
 	}
 	return 0;
 }
@@ -540,6 +543,17 @@ static size_t last_order(const struct trace_ring *ring, uint8_t *to)
 	return e->size;
 }
 
+/* The thread was killed in the middle of an event. */
+static size_t cut_entry(const struct trace_ring *ring, void *to)
+{
+	struct entry cut = { .size = sizeof cut, .kind = ENTRY_CUT };
+
+	if (!ring->continued)
+		return 0;
+	memcpy(to, &cut, sizeof cut);
+	return sizeof cut;
+}
+
 /* What the ring's header tells of the thread's end, as entries: the rest of the order log, and how far the thread had come
    with its synchronisation and its accesses, which leave no entries of their own. Returns their size. */
 static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t *events)
@@ -551,17 +565,17 @@ static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t 
 	/* the second: an op that was under way, and that others have seen */
 	const uint64_t *ops = ring->header->front;
 	last.e.result = (int64_t)(ops[0] > ops[1] ? ops[0] : ops[1]);
-	size_t order = last_order(ring, to);
+	size_t cut = cut_entry(ring, to), order = last_order(ring, to + cut);
 
 	uint64_t self[8]; /* format.h: the first number, and the last */
 	memcpy(self, (const uint8_t *)ring->header + RING_SELF_AT, sizeof self);
 	/* an access that was under way: others may have seen it, so replay makes it */
 	last.events = self[7] * 2 > self[0] ? self[7] * 2 : self[0];
-	if (!last.e.result && !last.events && !order)
+	if (!last.e.result && !last.events && !order && !cut)
 		return 0;
-	memcpy(to + order, &last, sizeof last);
-	*events += order ? 2 : 1;
-	return order + sizeof last;
+	memcpy(to + cut + order, &last, sizeof last);
+	*events += 1 + (order != 0) + (cut != 0);
+	return cut + order + sizeof last;
 }
 
 /* What is left, and the last entries in the same chunk, if they fit. */

@@ -146,6 +146,11 @@ struct trace_state {
 	uint64_t place;		   /* 1 + that of an entry which is continued */
 };
 
+/* Does an ENTRY_MORE or ENTRY_CUT follow? */
+static inline bool trace_is_continued(const struct entry *e)
+{
+	return e->kind != ENTRY_SIGNAL && e->kind != ENTRY_FAULT && e->flags & ENTRY_CONTINUED;
+}
 /* What is wrong with the entry at e, of which at most room bytes are there; NULL: nothing. */
 const char *trace_entry_flaw(const struct entry *e, size_t room, struct trace_state *state);
 

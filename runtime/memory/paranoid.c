@@ -61,7 +61,8 @@ static const struct block *expected(struct look *l)
 		if (!(l->e->flags & ENTRY_CONTINUED))
 			return 0;
 		log_take(l->t);
-		if (!(l->e = log_peek(l->t)))
+		l->e = log_peek(l->t);
+		if (!l->e || l->e->kind == ENTRY_CUT)
 			replay_ended(l->t);
 		l->b = entry_blocks(l->e);
 	}

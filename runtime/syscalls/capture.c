@@ -176,7 +176,7 @@ void call_replay(struct call *c)
 	log_take(c->t);
 	while (more) {
 		e = log_peek(c->t);
-		if (!e)
+		if (!e || e->kind == ENTRY_CUT)
 			replay_ended(c->t);
 		apply(c, e);
 		more = e->flags & ENTRY_CONTINUED;

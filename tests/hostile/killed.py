@@ -99,6 +99,22 @@ def case_at_random_moments(t):
 case_at_random_moments.batches = 25
 
 
+def case_in_large_reads(t):
+    """In the middle of calls that need several entries: such a call has not happened, and what came before is not lost."""
+    program, wrong = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'large_reads.c'), name='hostile/large_reads'), []
+    for n in range(t.count(6, 60)):
+        trace, delay = t.path(f'killed{n}'), random.Random(n).random() / 4
+        printed, before = record_and_kill(t, trace, ('program', 'both')[n % 2], delay, [program])
+        again = t.replay(trace, offline=False, timeout=120)
+        lost = printed[:before].count(b'\n') - again.out.count(b'\n')
+        if again.status not in (0, -signal.SIGKILL) or not printed.startswith(again.out) or lost > 2:
+            wrong.append(f'killed after {delay:.3f} s: {again}, {lost} lines lost')
+            t.hint = f'{t.heddle} replay {trace}'
+        else:
+            shutil.rmtree(trace)
+    t.check(not wrong, f'{len(wrong)} wrong:\n' + '\n'.join(wrong[:5]))
+
+
 def kill_threads(t, program, options_of=lambda seed: ()):
     wrong = []
     for n in range(EACH):

@@ -419,26 +419,37 @@ static void reuse(void)
 	drop_ring();
 }
 
-/* The thread died between an entry and its ENTRY_MORE: the event did not happen. */
+/* The thread died between an entry and its ENTRY_MORE: a reader is told, also if much of the event was packed before, and
+   finds how far the thread had come. */
 static void cut_event(void)
 {
 	char path[PATH_ROOM];
 	struct trace_list list;
+	struct trace_ring *ring;
 
 	make_ring(4, 0);
 	put_start();
 	put_call(100, ENTRY_SYSCALL, 3 | ENTRY_CONTINUED);
 	put_call(100, ENTRY_MORE, 0);
-	uint64_t whole = written_len;
 	put_call(100, ENTRY_SYSCALL, 3 | ENTRY_CONTINUED);
+	CHECK((ring = trace_ring_open(dir, 4, &problem)) != NULL && !trace_ring_pack(ring, packer, 1, &problem));
+	trace_ring_close(ring);
 	put_call(100, ENTRY_MORE, ENTRY_CONTINUED);
+	CHECK((ring = trace_ring_open(dir, 4, &problem)) != NULL && !trace_ring_pack(ring, packer, 1, &problem));
+	trace_ring_close(ring);
+	header->front[0] = 42;
 	drop_ring();
 	CHECK(!trace_finish_rings(dir, packer, 3, &problem));
 	CHECK(!trace_list_read(&list, dir, &problem) && !trace_list_measure(&list, dir, &problem));
-	CHECK(list.nstreams == 5 && list.streams[4].image == 4 && list.streams[4].events == 5);
+	CHECK(list.nstreams == 5 && list.streams[4].image == 4 && list.streams[4].events == 7);
 	snprintf(path, sizeof path, "%s/raw", dir);
 	CHECK(!trace_unpack(dir, &list.streams[4], path, NULL, NULL, &problem));
-	CHECK(file_size(path) == whole);
+	const uint8_t *data;
+	uint64_t len;
+	CHECK(!read_back(4, 0, &data, &len) && len == file_size(path) &&
+	      len == written_len + 2 * sizeof(struct entry) + 8);
+	const struct entry *cut = (const void *)(data + written_len);
+	CHECK(cut->kind == ENTRY_CUT && cut[1].kind == ENTRY_LAST && cut[1].result == 42);
 	unlink(path);
 	CHECK(!trace_check(dir, &list, NULL, NULL, NULL, &problem));
 	list.streams[4].events++;

@@ -11,7 +11,7 @@
  * 2. A thread may be between before and after for several granules of one element: the lock is taken once and counted.
  *    `owner` is stored by its holder alone, so that a thread reads its own number there only if it holds the lock.
  * 3. Several elements at once are taken in any order. That is no circle: who takes several holds a lock that only one such
- *    thread has (hooks.c, enter), and all others wait with none.
+ *    thread has (accesses.c, enter), and all others wait with none.
  */
 #include "compiler/hooks.h"
 #include "order.h"

@@ -11,7 +11,7 @@
 /* clang-format off */
 #define EMIT_INLINED(X) \
 	X(current) X(bracket) X(events) X(close) X(due) \
-	X(open) X(open_two) X(open_range) X(open_copy) X(open_all) X(open_bytes) \
+	X(open) X(open_two) X(open_range) X(open_copy) X(open_all) X(open_bytes) X(open_string) \
 	X(rounds) X(worth) X(claimed) X(claimed_one) X(claimed_two) X(cancel) X(close_many) \
 	X(limit) X(claims) X(shift) X(held_one) X(held_two) X(publish) X(publish_if) X(limit_if) X(finish) X(let_go) \
 	X(due_held) X(due_now)

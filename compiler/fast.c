@@ -23,6 +23,10 @@ _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to
 _Bool __heddle_open_all(struct hook_self *self);
 _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
 			  uint64_t kind);
+uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string, uint64_t limit,
+			      uint64_t end, uint64_t kind);
+uint64_t __heddle_string_claimed(struct hook_self *self, const char *string, uint64_t limit, uint8_t end,
+				 uint64_t kind);
 void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 _Bool __heddle_worth(uint64_t more);
@@ -159,6 +163,18 @@ INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t even
 	return size <= HOOK_BYTES_MAX && events < GET(self->group_until) &&
 	       (range_claimed(self, first, size, kind) ||
 		__heddle_pages(self, first >> self->shift, last >> self->shift, kind));
+}
+
+/* The same for a string that ends with a byte `end`, or after `limit` bytes. Returns its bytes, with the end; 0: ask the runtime. Where one byte
+   stands for all memory nobody wants to know how many. */
+INLINE uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string,
+				     uint64_t limit, uint64_t end, uint64_t kind)
+{
+	if (!ok)
+		return 0;
+	if (self->shift == 63)
+		return events < GET(self->until) && (claim(self, 0) & kind);
+	return events < GET(self->group_until) ? __heddle_string_claimed(self, string, limit, (uint8_t)end, kind) : 0;
 }
 
 /* A fault in the bracket may have been handled, and then the count has moved on. The comparison feeds a branch alone,
@@ -429,6 +445,21 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
 	for (uint64_t i = 0; i <= more; i++, addr += stride)
 		has &= claim(self, addr) & claim(self, addr + size - 1);
 	return has != 0;
+}
+
+/* In the bracket, and only where this thread may read: nobody changes it before the call has read it. Not into another page than that of the
+   first byte, which the call is sure to read: the next may not be there. */
+KEPT __attribute__((noinline)) uint64_t __heddle_string_claimed(struct hook_self *self, const char *string,
+								uint64_t limit, uint8_t end, uint64_t kind)
+{
+	uint64_t room = 4096 - ((uint64_t)string & 4095), most = limit < room ? limit : room;
+
+	if (!string || !(claim(self, (uint64_t)string) & kind))
+		return 0;
+	for (uint64_t i = 0; i < most; i++)
+		if ((uint8_t)string[i] == end)
+			return i + 1;
+	return most == limit ? limit : 0;
 }
 
 /* ---- strings ------------------------------------------------------------------------------------------------------------ */

@@ -529,15 +529,52 @@ static void close_bracket(void)
 	CALL_FAST(close, self, CALL_FAST(events, self));
 }
 
-/* Are its bytes known before, or at most so many, so that their claims can be looked at? */
+/* Can the claims of all its bytes be looked at before? Not of wide strings, and of those that may not be there. */
 static bool is_known(const struct access *a)
 {
 	for (unsigned i = 0; i < a->range_count; i++) {
 		const struct range *r = &a->ranges[i];
-		if (r->form != RANGE_BYTES && !(r->form == RANGE_STRING && r->until && r->size))
+		bool bytes = r->form == RANGE_BYTES || r->form == RANGE_RESULT;
+		if (!bytes && (r->unit != 1 || (r->form == RANGE_STRING && r->other)))
 			return false;
 	}
 	return a->range_count > 0;
+}
+
+static LLVMValueRef string_end(struct module *m, const struct range *r)
+{
+	return r->until ? widen(m, r->until, false) : number(m, 0);
+}
+
+/* Is this range claimed, and all before it (ok)? */
+static LLVMValueRef open_one(struct module *m, const struct range *r, LLVMValueRef ok, LLVMValueRef self,
+			     LLVMValueRef events)
+{
+	LLVMValueRef kind = number(m, r->kind & HOOK_WRITE ? HOOK_WRITE : HOOK_READ); /* who may write may read */
+	LLVMValueRef addr = r->addr, zero = number(m, 0), size = NULL, have;
+
+	switch (r->form) {
+	case RANGE_BYTES: size = known_bytes(m, r); break;
+	case RANGE_RESULT: size = result_bytes(m, r); break;
+	case RANGE_STRING:
+		if (r->until && r->size) { /* at most so many, and often all: not looked through twice */
+			size = known_bytes(m, r);
+			break;
+		}
+		have = CALL_FAST(open_string, ok, self, events, addr, limit_of(m, r), string_end(m, r), kind);
+		return LLVMBuildICmp(builder, LLVMIntNE, have, zero, "");
+	case RANGE_APPEND:
+		have = CALL_FAST(open_string, ok, self, events, addr, number(m, INT64_MAX), zero, kind);
+		ok = LLVMBuildICmp(builder, LLVMIntNE, have, zero, "");
+		have = LLVMBuildSub(builder, have, number(m, 1), "");
+		addr = LLVMBuildGEP2(builder, m->i8, addr, &have, 1, "");
+	/* fall through */
+	case RANGE_LIKE_STRING:
+		size = CALL_FAST(open_string, ok, self, events, r->other, limit_of(m, r), zero, number(m, HOOK_READ));
+		ok = LLVMBuildICmp(builder, LLVMIntNE, size, zero, "");
+		break;
+	}
+	return CALL_FAST(open_bytes, ok, self, events, addr, size, kind);
 }
 
 /* Opens the bracket. True: nobody needs to be asked. */
@@ -548,11 +585,8 @@ static LLVMValueRef open_group(struct module *m, const struct access *a)
 	if (!is_known(a))
 		return CALL_FAST(open_all, self);
 	LLVMValueRef events = CALL_FAST(bracket, self);
-	for (unsigned i = 0; i < a->range_count; i++) {
-		const struct range *r = &a->ranges[i];
-		uint64_t kind = r->kind & HOOK_WRITE ? HOOK_WRITE : HOOK_READ; /* who may write may read */
-		ok = CALL_FAST(open_bytes, ok, self, events, r->addr, known_bytes(m, r), number(m, kind));
-	}
+	for (unsigned i = 0; i < a->range_count; i++)
+		ok = open_one(m, &a->ranges[i], ok, self, events);
 	return ok;
 }
 

@@ -17,6 +17,12 @@ BYTES = {
     'the look at the claims of a few bytes': [('(range_claimed(self, first, size, kind) ||', '(last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
     'the look at the claims of many': [('__heddle_pages(self, first >> self->shift, last >> self->shift, kind));', '1);')],
 }
+# Of calls on strings.
+STRINGS = {
+    'the look at the claim of a string': [('if (!string || !(claim(self, (uint64_t)string) & kind))', 'if (!string)')],
+    'the bytes of a copy': [('return events < GET(self->group_until) ? __heddle_string_claimed(', 'return events < GET(self->group_until) ? !!__heddle_string_claimed('),
+                            ('return size <= HOOK_BYTES_MAX &&', 'return size == 1 || size <= HOOK_BYTES_MAX &&')],
+}
 
 
 def plant(t, changes):
@@ -76,3 +82,7 @@ def case_held_faults(t):
 
 def case_bytes_faults(t):
     each_is_noticed(t, 'compared_bytes', BYTES)
+
+
+def case_string_faults(t):
+    each_is_noticed(t, 'claimed_strings', STRINGS)

@@ -23,7 +23,8 @@ OF = 50         # replays of one recording, as the papers have it
 LONG = 0.1      # CPU seconds that the native program should take at least, start-up not counted
 STILL = 10      # seconds after which a replay counts as standing still, and a recording as too slow
 QUICK = 'chain,raytrace,scan,store'
-SMALL = '4'     # percent: size of what is replayed that often
+SMALL = ('4', '2', '1')     # percent: size of what is replayed that often; smaller if one replay takes longer than this
+SHORT = 0.3     # seconds
 
 
 class Papers(Hooked):
@@ -79,7 +80,10 @@ class Papers(Hooked):
                 if variant != NATIVE:       # what is in the log of a run that does nothing is no part of what it does
                     f['raw'], f['packed'] = (max(1, a - b) for a, b in zip((f['raw'], f['packed']), self.log_bytes()))
         for variant in [v for v in found if found[v] and v != NATIVE and replays]:
-            small = self.run(self.argv(program, variant, threads, 1, SMALL))
+            for percent in SMALL:
+                small = self.run(self.argv(program, variant, threads, 1, percent))
+                if self.replay_wall() < SHORT:
+                    break
             again = self.replays(small.out, replays)
             found[variant].update(same=again['same'], tried=again['tried'])
         return {v: self.medians(f) for v, f in found.items() if f}
@@ -100,6 +104,12 @@ class Papers(Hooked):
 
     def stat(self):
         return json.loads(subprocess.run([self.heddle, 'stat', '--json', self.trace], check=True, capture_output=True, text=True).stdout)
+
+    def replay_wall(self):
+        try:
+            return self.run([self.heddle, 'replay', self.trace], STILL).wall
+        except (Diverged, TooLong, SystemExit):
+            return STILL
 
     def replay(self, out):
         """CPU time of one that printed the same; None: it did not, or left the recording."""

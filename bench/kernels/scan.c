@@ -125,6 +125,8 @@ static void close_queue(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void search(unsigned me, const char *path);
+
 /* Everything below `path` that is a file goes into the queue. */
 static void find(const char *path)
 {
@@ -141,6 +143,8 @@ static void find(const char *path)
 			die(below);
 		if (S_ISDIR(about.st_mode))
 			find(below);
+		else if (threads == 1) /* nobody else would empty the queue */
+			search(0, below);
 		else
 			put(below);
 	}

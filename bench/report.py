@@ -202,22 +202,22 @@ def headline(results):
     of = results.get('papers', {}).get('replays')
     racx, tplay = tables.get('RacX table 4', {}), tables.get('TPLAY tables III-V', {})
     if racx:
-        yield Figure('recording, `races` x `region`, mean over the kernels, 2 threads', geometric([1 + r['2']['record'] / 100 for r in racx.values()]), most=1.10)
+        yield Figure(f'recording, `races` x `region`, mean over {len(racx)} kernels, 2 threads', geometric([1 + r['2']['record'] / 100 for r in racx.values()]), most=1.10)
         yield Figure('the worst kernel', max(1 + r['2']['record'] / 100 for r in racx.values()), most=1.5)
     kernels = results.get('kernels2', {}).get('kernels', {})
     if kernels:
-        yield Figure('recording, every access hooked, `region`, mean over the kernels, 2 threads', geometric([k['region']['ratio'] for k in kernels.values()]), most=2)
+        yield Figure(f'recording, every access hooked, `region`, mean over {len(kernels)} kernels, 2 threads', geometric([k['region']['ratio'] for k in kernels.values()]), most=2)
         replays = [k['region']['replay/record'] for k in kernels.values() if k['region']['replay/record']]
         yield Figure('its replay over its recording, wall time, mean', geometric(replays), most=1)
     peers = results.get('peers', {}).get('kernels', {})
     for peer in ('clang TSan', 'valgrind none'):
         ratios = [k[peer] for k in peers.values() if k[peer]]
         if ratios:
-            yield Figure(f'for comparison: {peer}, mean over the kernels, 2 threads', geometric(ratios), form='.1f')
+            yield Figure(f'for comparison: {peer}, mean over {len(ratios)} kernels, 2 threads', geometric(ratios), form='.1f')
     for other, least in (('tplay', 10), ('light', 100)):
         ratios = [r[f'{other} MB'] / r['region MB'] for r in tplay.values() if r[f'{other} MB'] and r['region MB']]
         if ratios:
-            yield Figure(f'log of `{other}` over that of `races` x `region`, mean over the kernels, 4 threads', geometric(ratios), least=least, form='.0f')
+            yield Figure(f'log of `{other}` over that of `races` x `region`, mean over {len(ratios)} kernels, 4 threads', geometric(ratios), least=least, form='.0f')
     if tplay:
         yield Figure(f'replays of `races` x `region` that printed the same, percent of {len(tplay) * of}',
                      100 * sum(r[f'region of {of}'] or 0 for r in tplay.values()) / len(tplay) / of, least=100, form='.0f')

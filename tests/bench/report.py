@@ -61,3 +61,18 @@ def case_goes_on(t):
 def case_report_without_results(t):
     done = t.run([sys.executable, os.path.join(BENCH, 'report.py'), f'--results={t.folder("empty")}'])
     t.check(done.status == 1 and b'no results' in done.err, f'{done}')
+
+
+def case_readme(t):
+    """README has the figures of the newest result that is kept, and no others."""
+    sys.path.insert(0, BENCH)
+    import kept
+    import report
+    folder = kept.newest()
+    t.check(folder, 'no result is kept in bench/results')
+    _, figures, _ = report.readme_parts()
+    t.check(figures == report.readme_table(kept.read(folder), folder), f'README does not have the figures of {folder}: python3 bench/report.py --readme')
+    t.check(figures.count('|') > 20, f'README has hardly any figures: {figures}')
+
+
+case_readme.quick = True

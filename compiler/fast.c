@@ -369,6 +369,8 @@ KEPT struct hook_self *__heddle_find(void)
 	}
 	__heddle_self = self;
 	PUT(self->events, GET(self->events) | 1);
+	/* Threads that poll before they are attached count there, and some of it is lost; this is the last that each of them stores. */
+	PUT(__heddle_unattached.polls, 0);
 	return self;
 }
 

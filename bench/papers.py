@@ -82,7 +82,7 @@ class Papers(Hooked):
         for variant in [v for v in found if found[v] and v != NATIVE and replays]:
             for percent in SMALL:
                 small = self.run(self.argv(program, variant, threads, 1, percent))
-                if self.replay_wall() < SHORT:
+                if self.is_short():
                     break
             again = self.replays(small.out, replays)
             found[variant].update(same=again['same'], tried=again['tried'])
@@ -105,19 +105,19 @@ class Papers(Hooked):
     def stat(self):
         return json.loads(subprocess.run([self.heddle, 'stat', '--json', self.trace], check=True, capture_output=True, text=True).stdout)
 
-    def replay_wall(self):
+    def replay(self):
+        """None: it left the recording."""
         try:
-            return self.run([self.heddle, 'replay', self.trace], STILL).wall
-        except (Diverged, TooLong, SystemExit):
-            return STILL
-
-    def replay(self, out):
-        """CPU time of one that printed the same; None: it did not, or left the recording."""
-        try:
-            run = self.run([self.heddle, 'replay', self.trace], STILL)
+            return self.run([self.heddle, 'replay', self.trace], STILL)
         except (Diverged, SystemExit):
             return None
-        return run.cpu if run.out == out else None
+
+    def is_short(self):
+        try:
+            run = self.replay()
+        except TooLong:
+            return False
+        return run is None or run.wall < SHORT
 
     def replays(self, out, count):
         """How many printed the same, and the least time of one; if there are many, which are not timed, on all cores at once."""
@@ -125,14 +125,14 @@ class Papers(Hooked):
 
         def one(_):
             try:
-                if not still.is_set():
-                    times.append(self.replay(out))
+                run = None if still.is_set() else self.replay()
+                if run and run.out == out:
+                    times.append(run.cpu)
             except TooLong:
                 still.set()         # an order that is not exact may stand still: it would again
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if count > 1 else 1) as pool:
             list(pool.map(one, range(count)))
-        good = [t for t in times if t is not None]
-        return {'same': len(good), 'tried': count, 'replay': min(good, default=None)}
+        return {'same': len(times), 'tried': count, 'replay': min(times, default=None)}
 
     def sites(self, program):
         """Hooked accesses of a build, from its table of sites."""

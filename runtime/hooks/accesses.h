@@ -8,9 +8,6 @@
 
 struct thread;
 
-/* hooks.c: of the scheme, for this mode; 0: accesses are not ordered. */
-extern const struct order_ops *scheme_ops;
-
 /* In the order of HOOK_OPS: site, address and what else the hook has. */
 typedef struct hook_result hook_body(struct thread *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 extern hook_body *const hook_bodies[];

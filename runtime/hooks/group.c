@@ -154,7 +154,7 @@ static void enter_range(struct thread *t, const struct order_ops *ops, uint64_t 
 bool order_space_enter(struct call *c, const struct space_range *ranges, unsigned count)
 {
 	struct thread *t = c->t;
-	const struct order_ops *ops = order_ops_used();
+	const struct order_ops *ops = scheme_ops;
 	/* not inside a group, which an open bracket tells: see order_before_wait() */
 	if (!ops || !t->hooked || !count || t->self->events & 1)
 		return false;
@@ -173,7 +173,7 @@ bool order_space_enter(struct call *c, const struct space_range *ranges, unsigne
 void order_space_leave(struct call *c)
 {
 	struct thread *t = c->t;
-	group_leave(t, order_ops_used());
+	group_leave(t, scheme_ops);
 	__atomic_store_n(&t->self->events, (t->self->events | 1) + 1, __ATOMIC_RELEASE);
 	order_before_wait_again(t);
 	if (replaying && !one_thread)

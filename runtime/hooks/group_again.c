@@ -161,7 +161,7 @@ void group_faulted(struct thread *t, uint64_t pc, uint64_t sp, bool grouped, boo
 
 void group_return(struct thread *t, uint64_t pc, uint64_t sp)
 {
-	const struct order_ops *ops = order_ops_used();
+	const struct order_ops *ops = scheme_ops;
 	struct group *g = find(t, pc, sp);
 	if (!g || !ops)
 		return;

@@ -110,10 +110,6 @@ void order_set_until(struct thread *t)
 		put_until(t, 0, 0);
 }
 
-const struct order_ops *order_ops_used(void)
-{
-	return scheme_ops;
-}
 bool order_fault(struct thread *t)
 {
 	if (!t->self)

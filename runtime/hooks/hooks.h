@@ -67,7 +67,7 @@ bool order_fault(struct thread *t);
 struct process;
 void order_handles_faults(struct process *p);
 
-const struct order_ops *order_ops_used(void); /* of the scheme, for this mode; 0: accesses are not ordered */
+extern const struct order_ops *scheme_ops; /* for this mode; 0: accesses are not ordered */
 
 /* ---- group.c: ranges that a thread keeps to itself ------------------------------------------------------------ */
 

@@ -13,7 +13,8 @@ static const int kernels[LIMITS] = {
 static struct limits {
 	uint64_t soft, hard;
 } before[LIMITS];
-static uint32_t lifted[LIMITS]; /* locks: who has lifted it */
+static uint32_t lifted[LIMITS]; /* how many threads need it so */
+static uint32_t lock;
 
 static void set(enum limit which, struct limits to, struct limits *was)
 {
@@ -24,31 +25,44 @@ void limit_lift(enum limit which)
 {
 	struct limits *now = &before[which];
 
-	brief_lock(&lifted[which]);
-	*now = (struct limits){ ~0ull, ~0ull };
-	SYS4(__NR_prlimit64, 0, kernels[which], 0, now);
-	if (now->soft != now->hard)
-		set(which, (struct limits){ now->hard, now->hard }, 0);
+	brief_lock(&lock);
+	if (!lifted[which]++) {
+		*now = (struct limits){ ~0ull, ~0ull };
+		SYS4(__NR_prlimit64, 0, kernels[which], 0, now);
+		if (now->soft != now->hard)
+			set(which, (struct limits){ now->hard, now->hard }, 0);
+	}
+	brief_unlock(&lock);
 }
 
 /* If the program has set another meanwhile, that one stays. */
-void limit_restore(enum limit which)
+static void put_back(enum limit which)
 {
 	struct limits mine = before[which], was;
 
-	if (mine.soft != mine.hard) {
-		set(which, mine, &was);
-		if (was.soft != mine.hard || was.hard != mine.hard)
-			set(which, was, 0);
-	}
-	brief_unlock(&lifted[which]);
+	if (mine.soft == mine.hard)
+		return;
+	set(which, mine, &was);
+	if (was.soft != mine.hard || was.hard != mine.hard)
+		set(which, was, 0);
+}
+
+void limit_restore(enum limit which)
+{
+	brief_lock(&lock);
+	if (!--lifted[which])
+		put_back(which);
+	brief_unlock(&lock);
 }
 
 void limits_forked(void)
 {
+	lock = 0;
 	for (enum limit which = 0; which < LIMITS; which++)
-		if (lifted[which])
-			limit_restore(which);
+		if (lifted[which]) {
+			put_back(which);
+			lifted[which] = 0;
+		}
 }
 
 static long past_limits(long nr, uint64_t at, uint64_t n, uint64_t protection, uint64_t flags, long fd, uint64_t offset)

@@ -137,7 +137,7 @@ void dispatch(struct thread *t)
 	if (unlikely(control->paranoid))
 		paranoid_look(t, nr);
 	signals_deliver(t, true);
-	if (unlikely(control->hooked) && !t->hooked && !one_thread && order_ops_used() && changes_space(nr))
+	if (unlikely(control->hooked) && !t->hooked && !one_thread && scheme_ops && changes_space(nr))
 		order_hook_thread(t);
 	if (unlikely(turns_wanted))
 		turns_call_begins(t, nr);

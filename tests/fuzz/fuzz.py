@@ -2,7 +2,7 @@
 
 The targets are in targets/; `make fuzz` builds them. Seeds are parts of real traces. `make test` makes a fixed number of
 runs from a fixed seed; soak runs each target for a time, an hour at full scale, and keeps what it has learned in
-BUILD/fuzz-corpus.
+BUILD/fuzz-corpus. It begins anew every few minutes, since a reader that ends with a message leaves its memory behind.
 """
 import io
 import os
@@ -12,12 +12,14 @@ import struct
 import subprocess
 import tarfile
 import threading
+import time
 
 import tracefile
 from harness import ROOT, Failure
 
 RUNS = {'where': 300, 'sites': 500, 'ring': 500}       # large inputs
 SECONDS = 3600
+AT_ONCE = 300
 _building = threading.Lock()
 
 
@@ -93,19 +95,30 @@ def fuzz(t, target):
     for number, data in enumerate(seeds(t, target)):
         with open(os.path.join(corpus, f'seed-{number}'), 'wb') as file:
             file.write(data)
-    seconds = t.count(0, SECONDS)
-    how = [f'-max_total_time={seconds}'] if soak else ['-seed=1', f'-runs={RUNS.get(target, 2000)}']
-    found = t.folder('found')
+    if not soak:
+        t.notes.append(f'{session(t, target, corpus, ["-seed=1", f"-runs={RUNS.get(target, 2000)}"], 400)} inputs')
+        return
+    ends, tried = time.monotonic() + t.count(0, SECONDS), 0
+    while ends > time.monotonic():
+        seconds = int(min(AT_ONCE, ends - time.monotonic() + 1))
+        tried += session(t, target, corpus, [f'-max_total_time={seconds}'], seconds + 400)
+    t.notes.append(f'{tried} inputs')
+
+
+def session(t, target, corpus, how, timeout):
+    """How many inputs were tried."""
+    found = t.path('found')
+    os.makedirs(found, exist_ok=True)
     # libraries may leave memory behind when die() comes back
     outcome = t.run(['env', 'ASAN_OPTIONS=detect_leaks=0', os.path.join(t.settings.build, 'fuzz', target), '-rss_limit_mb=2048', '-timeout=60', '-max_len=300000',
-                     f'-artifact_prefix={found}/', *how, corpus], timeout=seconds + 400)
+                     f'-artifact_prefix={found}/', *how, corpus], timeout=timeout)
     tried = re.search(rb'stat::number_of_executed_units:\s*(\d+)|Done (\d+) runs', outcome.err)
     if outcome.status or os.listdir(found):
         keep = os.path.join(os.path.abspath(t.settings.build), 'fuzz-found', target)
         shutil.copytree(found, keep, dirs_exist_ok=True)
         raise Failure(f'kept in {keep}: {outcome.err.decode(errors="replace")[-3000:]}')
     t.check(tried, f'nothing was run: {outcome}')
-    t.notes.append(f'{next(filter(None, tried.groups())).decode()} inputs')
+    return int(next(filter(None, tried.groups())))
 
 
 def case_elf(t):

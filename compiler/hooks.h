@@ -64,7 +64,8 @@
 #define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
 #define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
 
-enum { HOOK_READ = 1, HOOK_WRITE = 2 };
+/* Bits of a claim. Words: some granules of the page may be the thread's own, which entry.S looks up where the claim is missing. */
+enum { HOOK_READ = 1, HOOK_WRITE = 2, HOOK_WORDS = 8 };
 /* Of a string that is entered: bytes of a character; no more of it is accessed; the character that ends it (memchr's). */
 #define HOOK_UNIT(c) ((c)&255u)
 #define HOOK_LIMITED 256u
@@ -142,6 +143,8 @@ struct hook_self {
 	uint64_t poll_until; /* the poll with this count, and later ones, go to the runtime */
 	uint64_t begun;	     /* 1 + the access that the runtime was about to make last: see order_begun() */
 	uint64_t group_until;
+	uint64_t
+		mine; /* the runtime's: the word of a granule that is this thread's own (runtime/order/shadow_word.h) */
 };
 
 /* Where the runtime finds itself: see above. */

@@ -178,6 +178,9 @@ struct order_ops {
 	/* Instead of {before; access_perform; after}, for schemes that validate and retry. Optional.
 	   false: it would fault, and nothing has happened. */
 	bool (*access)(struct order_thread *t, struct access *a);
+	/* The same for a load or store, where nothing needs to be logged, waited for or looked at twice: comes first, from a shorter way in.
+	   false: nothing has happened, and `access` comes next. Optional; not under --chaos or --verify. */
+	bool (*quick)(struct order_thread *t, struct access *a);
 	/* On the thread itself, outside of any event, before everything at which it may wait for another thread, at record or
 	   replay: locks, joins, system calls, its own end. May move `events` on. Optional. */
 	void (*pause)(struct order_thread *t);

@@ -13,16 +13,18 @@
  *   name     (slot, region) in a word: who came last. See shadow_word.h.
  *   coarse   a page with claims. region_claims.c
  *   fine     a page whose granules have words. region_words.c
+ *   own      a granule of a fine page that one thread comes to again and again is its own, until another wants it: a claim of a granule.
  *
  * Why it is exact
  * 1. Conflicting accesses (of a byte, by two threads, one of them a write) do not overlap. Coarse: by page claims. A hit
  *    is inside a bracket, and who takes a claim away clears it, has every core run a barrier, and waits for the bracket:
  *    either the hit sees the claim gone, or its bracket is seen. A thread may also let go of a claim itself, outside its
  *    brackets: claims_let_go(). Fine: by the word's lock; a read without the lock counts
- *    only if the word was unlocked, and the same, before and after.
+ *    only if the word was unlocked, and the same, before and after; and a granule of its own is taken from its owner as a claim is, with the
+ *    lock for the clearing.
  * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's, by
  *    an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put under
- *    its lock; or, where only the thread is known (an owner, readers of a page, many readers of a word), it is the last
+ *    its lock; or, where only the thread is known (an owner of a page or granule, readers of a page, many readers of a word), it is the last
  *    region which that thread has begun, looked up after its claim was taken away or the word was locked for all to see.
  * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the end
  *    is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which ends the
@@ -117,6 +119,7 @@ static void set_up(struct order_thread *t)
 	struct region_thread *own = region_of(t);
 
 	own->self = order_self(t->slot);
+	own->self->mine = word_owned_by(t->slot);
 	own->fenced = 0;
 }
 
@@ -265,6 +268,7 @@ const struct order_scheme order_region = {
 		.begin = record_begin,
 		.end = record_pause,
 		.access = record_access,
+		.quick = words_quick,
 		.pause = record_pause,
 		.hold = hold_range,
 		.drop = hold_drop,

@@ -40,7 +40,8 @@ struct page {
 	uint64_t writer;  /* name: the owner's slot; who wrote last; of a fine page: who made it fine */
 	uint64_t readers; /* shared: bit slot % 63 */
 	/* fine: a sample of who uses it; see region_words.c. Torn or lost values do no harm. */
-	uint16_t user, streak, reads, pad2;
+	uint16_t user, streak, reads;
+	uint16_t disowned; /* fine: how many granules were taken from who owned them */
 };
 
 /* The words of a granule. */
@@ -157,24 +158,30 @@ void claims_let_go(struct order_thread *t);
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
 /* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */
 enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
+/* The last region of a thread that may have an access under a claim (or in a granule that it owned) which is gone for all to see; had: else nobody
+   needs to wait for its bracket. */
+uint64_t region_left(uint32_t slot, bool had);
 /* A fine page becomes this thread's, or its to read. */
 void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
 
 /* ---- region_words.c --------------------------------------------------------------------------------------------------- */
 
 enum outcome words_access(struct order_thread *t, struct page *p, struct access *a);
+/* A load or store, if the page is fine, the word free, and no edge needed. False: nothing has happened. */
+bool words_quick(struct order_thread *t, struct access *a);
 /* A read of at most SPAN_WORDS granules, if that can be had without a lock; else LOOK_AGAIN. */
 #define SPAN_WORDS 8
 enum outcome words_span(struct order_thread *t, struct access_span *s);
-/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds one; none is locked. */
-bool words_lock(uint64_t from, uint64_t to);
+/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or owns one; none is locked, and it
+   may be disowned now, for which the bracket was closed. */
+bool words_lock(struct order_thread *t, uint64_t from, uint64_t to);
 /* Takes the edges for `kind`; the words are locked. True: some were logged. */
 bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind);
 /* Unlocks them; done: this thread has accessed them. */
 void words_unlock(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind, bool done);
 void words_forked(uint64_t page);
 void words_clear(uint64_t page);
-/* Edges from everybody who accessed the page by its words; it is not fine any more. */
+/* Edges from everybody who accessed the page by its words; it is not fine any more, and nobody owns one of them. */
 void words_collect(struct order_thread *t, uint64_t page);
 
 /* ---- region_hold.c ----------------------------------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ static void count_return(const struct region_thread *own, struct page *p, uint64
  * one bracket has events of many regions, what counts is how far the thread has come then. Acquire: what it did is seen.
  * This thread's own bracket is closed, so two that wait for each other do not.
  */
-static uint64_t region_left(uint32_t slot, bool had)
+uint64_t region_left(uint32_t slot, bool had)
 {
 	const uint64_t *events = &order_self(slot)->events;
 	uint64_t seen = __atomic_load_n(events, __ATOMIC_ACQUIRE), now = seen;
@@ -320,7 +320,7 @@ static void make_fine(struct page *p, uint64_t addr)
 		remember_fine(page);
 	if (p->fine < 255)
 		p->fine++;
-	p->streak = p->reads = p->user = 0;
+	p->streak = p->reads = p->user = p->disowned = 0;
 	set_state(p, PAGE_FINE);
 }
 

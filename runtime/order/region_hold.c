@@ -50,7 +50,7 @@ static bool hold_all(struct order_thread *t, const struct held *r)
 				return false;
 			continue;
 		}
-		if (own->pieces == REGION_RANGES || !words_lock(at, to))
+		if (own->pieces == REGION_RANGES || !words_lock(t, at, to))
 			return false;
 		own->piece[own->pieces++] = (struct held){ at, to, r->kind };
 	}

@@ -7,12 +7,16 @@
  * The lock is the top bit of `writer`; the name stays beside it. No store of the holder's may be seen before the bit (a
  * reader would find new data under an unlocked word), and a compare-and-swap does not promise that on aarch64: hence the
  * barrier. Acquire: data and readers are read after.
+ *
+ * Acquire fences here, and no acquire loads: on aarch64 such a load waits until the release store that closed the bracket before has left
+ * the core, a fence for loads (dmb ishld) does not.
  */
 static inline bool lock_word(struct words *w, uint64_t was)
 {
-	if (!__atomic_compare_exchange_n(&w->writer, &was, was | WORD_LOCKED, false, __ATOMIC_ACQUIRE,
+	if (!__atomic_compare_exchange_n(&w->writer, &was, was | WORD_LOCKED, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return false;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #ifdef __aarch64__
 	__asm__ volatile("dmb ishst" ::: "memory");
 #else
@@ -77,14 +81,14 @@ static __attribute__((noinline)) bool sample(struct order_thread *t, struct page
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
-/* Does the word say already that this thread reads in this region? Then a read has nothing to store. */
+/* Does the word say already that this thread reads in this region, or that it need not say so? Then a read has nothing to store. */
 static inline bool covered(const struct region_thread *own, uint32_t me, uint64_t writer, uint64_t readers)
 {
 	uint64_t name = word_name(me, region_now(own));
 
 	if (readers & WORD_MANY)
 		return readers & word_bit(me) && region_follows((struct region_thread *)own, me, writer);
-	return readers ? readers == name : writer == name;
+	return readers ? readers == name : (writer & WORD_NAME) == name || writer == own->self->mine;
 }
 
 /*
@@ -106,7 +110,8 @@ static inline void show_region(struct region_thread *own)
 static inline enum outcome read_quickly(struct order_thread *t, struct words *w, struct access *a)
 {
 	struct region_thread *own = region_of(t);
-	uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE);
+	uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	uint64_t readers = __atomic_load_n(&w->readers, __ATOMIC_RELAXED);
 
 	if (writer & WORD_LOCKED || !covered(own, t->slot, writer, readers))
@@ -159,6 +164,82 @@ enum outcome words_span(struct order_thread *t, struct access_span *s)
 	return done ? DONE : FAULTS;
 }
 
+/* ---- granules that are a thread's own ----------------------------------------------------------------------------------- */
+
+/*
+ * A granule to which the same thread comes again and again becomes its own: to access it in its bracket it only needs to look at the word (also in
+ * entry.S). Who else wants it locks the word, which ends that, has every core run a barrier, and waits for the owner's bracket, as for a
+ * claim: then the word is one like any other, with the last region that the owner has begun. It costs as much as a hundred accesses of
+ * words; in pages where that happens often, only few become somebody's own.
+ */
+#define DISOWNED_OFTEN 32
+#define SELDOM	       15 /* of as many times, in such a page */
+
+static inline uint64_t come_again(struct order_thread *t, uint64_t addr, uint64_t writer, uint64_t name)
+{
+	struct region_thread *own = region_of(t);
+
+	if (writer & WORD_OWNED)
+		return writer;
+	if ((writer & WORD_STREAK_MAX) < WORD_STREAK_MAX)
+		return name | ((writer & WORD_STREAK_MAX) + WORD_STREAK);
+	if (!own->claims || addr >> ORDER_ADDRESS_BITS ||
+	    (page_of(addr)->disowned >= DISOWNED_OFTEN && own->sampled & SELDOM))
+		return name | WORD_STREAK_MAX;
+	return own->self->mine;
+}
+
+/* The word is this thread's, as it was seen in the bracket: who takes it waits for the end of that. */
+static enum outcome own_access(struct order_thread *t, struct access *a)
+{
+	uint8_t *claim = &region_of(t)->claims[a->addr >> PAGE_SHIFT], is = __atomic_load_n(claim, __ATOMIC_RELAXED);
+
+	if (!(is & HOOK_WORDS)) /* the page is fine, so nobody else writes this byte */
+		__atomic_store_n(claim, is | HOOK_WORDS, __ATOMIC_RELAXED);
+	order_chaos(t);
+	bool done = access_perform(a);
+	order_chaos(t);
+	return done ? DONE : FAULTS;
+}
+
+#define PAGE_WORDS (PAGE_BYTES / GRANULE)
+
+/*
+ * Words of [from, to), in one page, that others own become words like any other. Those that somebody holds are left. True: there were some,
+ * and the bracket is closed. What this thread holds meanwhile does no harm: an owner does not wait in its bracket.
+ */
+static bool words_disown(struct order_thread *t, uint64_t from, uint64_t to)
+{
+	struct region_thread *own = region_of(t);
+	uint64_t held[PAGE_WORDS / 64] = { 0 };
+	bool some = false;
+
+	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
+		struct words *w = order_state(at);
+		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED), i = at / GRANULE % PAGE_WORDS;
+		if (!(writer & WORD_OWNED) || writer & WORD_LOCKED || writer == own->self->mine ||
+		    !lock_word(w, writer))
+			continue;
+		held[i / 64] |= 1ull << i % 64;
+		some = true;
+	}
+	if (!some)
+		return false;
+	bracket_close(own);
+	order_membarrier();
+	order_chaos(t);
+	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
+		struct words *w = order_state(at);
+		uint64_t i = at / GRANULE % PAGE_WORDS;
+		if (!(held[i / 64] >> i % 64 & 1))
+			continue;
+		uint32_t slot = word_slot(w->writer);
+		unlock_word(w, word_name(slot, region_left(slot, true)));
+		page_of(at)->disowned += page_of(at)->disowned < DISOWNED_OFTEN;
+	}
+	return true;
+}
+
 /* ---- everything else: under the lock --------------------------------------------------------------------------------- */
 
 /* Edges for a writer from those who read since the last write. */
@@ -188,17 +269,17 @@ static inline bool edges(struct order_thread *t, uint64_t writer, uint64_t reade
 }
 
 /* This thread has accessed the granule: what its word says now. Returns the writer; the lock is still held. */
-static inline uint64_t note(struct order_thread *t, struct words *w, uint64_t writer, uint8_t kind)
+static inline uint64_t note(struct order_thread *t, struct words *w, uint64_t addr, uint64_t writer, uint8_t kind)
 {
 	uint64_t readers = w->readers, name = word_name(t->slot, region_now(region_of(t)));
 
+	if (!readers && writer && word_slot(writer) == t->slot)
+		return come_again(t, addr, writer, name); /* its own: the one name says all */
 	if (kind & ACCESS_WRITES) {
 		if (readers)
 			__atomic_store_n(&w->readers, 0, __ATOMIC_RELAXED);
 		return name;
 	}
-	if (!readers && writer && word_slot(writer) == t->slot)
-		return name; /* its own: the one name says all */
 	__atomic_store_n(&w->readers, word_add_reader(readers, t->slot, word_region(name)), __ATOMIC_RELAXED);
 	return writer;
 }
@@ -209,7 +290,8 @@ static inline uint64_t last_writer(const struct page *p, uint64_t writer)
 	return likely(writer) ? writer : p->writer;
 }
 
-static enum outcome one_locked(struct order_thread *t, struct page *p, struct words *w, struct access *a, uint64_t was)
+static inline enum outcome one_locked(struct order_thread *t, struct page *p, struct words *w, struct access *a,
+				      uint64_t was)
 {
 	uint64_t writer = last_writer(p, was);
 
@@ -220,7 +302,7 @@ static enum outcome one_locked(struct order_thread *t, struct page *p, struct wo
 	bool done = access_perform(a);
 	order_chaos(t);
 	/* also one that faulted: who brings the page back comes after */
-	unlock_word(w, note(t, w, writer, a->kind));
+	unlock_word(w, note(t, w, a->addr, writer, a->kind));
 	return done ? DONE : FAULTS;
 }
 
@@ -229,7 +311,7 @@ static enum outcome two_locked(struct order_thread *t, struct access *a)
 {
 	uint64_t end = a->addr + 16;
 
-	if (!words_lock(a->addr, end)) {
+	if (!words_lock(t, a->addr, end)) {
 		wait_for_word(t, &(unsigned){ 100 });
 		return LOOK_AGAIN;
 	}
@@ -258,12 +340,48 @@ enum outcome words_access(struct order_thread *t, struct page *p, struct access 
 				return outcome;
 		}
 		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
-		if (likely(!(writer & WORD_LOCKED)) && likely(lock_word(w, writer)))
-			return one_locked(t, p, w, a, writer);
-		wait_for_word(t, &looked);
+		if (writer == own->self->mine)
+			return own_access(t, a);
+		if (writer & WORD_OWNED && words_disown(t, a->addr, a->addr + 1)) {
+			bracket_open(own);
+			__atomic_signal_fence(__ATOMIC_SEQ_CST); /* then the state, as in compiler/fast.c */
+		} else {
+			if (likely(!(writer & (WORD_LOCKED | WORD_OWNED))) && likely(lock_word(w, writer)))
+				return one_locked(t, p, w, a, writer);
+			wait_for_word(t, &looked);
+		}
 		if (page_state(p) != PAGE_FINE)
 			return LOOK_AGAIN;
 	}
+}
+
+/*
+ * The state is looked at in the bracket, so who makes the page coarse waits for this thread. That look needs no order with the first one at the
+ * word: one of before the page became fine is not there any more when the word is locked (that store comes after the look, on which it
+ * depends), or looked at for the last time (the fence).
+ */
+bool words_quick(struct order_thread *t, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	struct page *p = page_of(a->addr);
+	struct words *w = order_state(a->addr);
+
+	if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) != PAGE_FINE || !own->sampled)
+		return false;
+	own->sampled--;
+	if (!access_writes(a) && read_quickly(t, w, a) == DONE)
+		return true;
+	uint64_t was = __atomic_load_n(&w->writer, __ATOMIC_RELAXED), writer = last_writer(p, was);
+	if (was == own->self->mine)
+		return own_access(t, a) == DONE;
+	if (was & (WORD_LOCKED | WORD_OWNED) || !region_follows(own, t->slot, writer) || !lock_word(w, was))
+		return false;
+	uint64_t readers = access_writes(a) ? w->readers : 0;
+	if (readers & WORD_MANY || !region_follows(own, t->slot, readers)) {
+		unlock_word(w, was);
+		return false;
+	}
+	return one_locked(t, p, w, a, was) == DONE;
 }
 
 /* ---- several at once -------------------------------------------------------------------------------------------------- */
@@ -276,13 +394,18 @@ static void unlock_as_they_were(uint64_t from, uint64_t to)
 	}
 }
 
-bool words_lock(uint64_t from, uint64_t to)
+bool words_lock(struct order_thread *t, uint64_t from, uint64_t to)
 {
+	uint64_t mine = region_of(t)->self->mine;
+
 	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
 		struct words *w = order_state(at);
 		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
-		if (writer & WORD_LOCKED || !lock_word(w, writer)) {
+		bool others = writer & WORD_OWNED && writer != mine;
+		if (others || writer & WORD_LOCKED || !lock_word(w, writer)) {
 			unlock_as_they_were(from, at);
+			if (others)
+				words_disown(t, from, to);
 			return false;
 		}
 	}
@@ -311,7 +434,7 @@ void words_unlock(struct order_thread *t, uint64_t from, uint64_t to, uint8_t ki
 	}
 	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
 		struct words *w = order_state(at);
-		unlock_word(w, note(t, w, last_writer(p, w->writer & ~WORD_LOCKED), kind));
+		unlock_word(w, note(t, w, at, last_writer(p, w->writer & ~WORD_LOCKED), kind));
 	}
 }
 
@@ -332,14 +455,24 @@ void words_clear(uint64_t page)
 	}
 }
 
-/* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one. */
+static uint64_t await_unlocked(const struct words *w)
+{
+	uint64_t writer;
+
+	for (unsigned looked = 0; (writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE)) & WORD_LOCKED;)
+		order_relax(&looked);
+	return writer;
+}
+
+/* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one or owns one: who holds one may
+   make it its own. Those of this thread itself stay, but it will not look there: its claim says so. */
 void words_collect(struct order_thread *t, uint64_t page)
 {
+	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE)
+		await_unlocked(order_state(at));
+	words_disown(t, page, page + PAGE_BYTES);
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
 		struct words *w = order_state(at);
-		uint64_t writer;
-		for (unsigned looked = 0; (writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE)) & WORD_LOCKED;)
-			order_relax(&looked);
-		edges(t, writer, w->readers, ACCESS_WRITES);
+		edges(t, await_unlocked(w), w->readers, ACCESS_WRITES);
 	}
 }

@@ -18,19 +18,28 @@
  *   FINISHED_ONLY     the event that a reader is in is not counted
  *   NO_CUT            an entry does not begin a new region
  *   NO_PAUSE          a lock operation does not begin a new region
+ *   NO_MEMBARRIER     who takes a word from its owner does not make cores see that (with OWNS)
+ *   NO_WAIT           ... does not wait for the owner's bracket (with OWNS)
+ *   SEEN_EARLY        ... looks at the owner's count before the barrier (with OWNS)
+ *   PLAIN_CLOSE       the bracket's end is no release store (with OWNS)
+ *   KEPT              a word that was taken from its owner says so only after the access of who took it (with OWNS)
+ *
+ * OWNS: a thread that has accessed the word may make it its own, and then needs no lock as long as it is.
  */
 #ifndef ACCESSES
 #define ACCESSES 3
 #endif
 #define LOCKED 128
 #define MANY   128
+#define OWNED  64 /* of the writer, with its slot and without a region */
 bool reserved; /* somebody's compare-and-swap of the word has succeeded, seen or not */
 #define WORD_MODEL
 
 #include "weak.pml"
 
 #define NAME(t)	    (((t) + 1) << 4 | region)
-#define SLOT(name)  (((name) >> 4) - 1)
+#define MINE(t)	    (OWNED | ((t) + 1) << 4)
+#define SLOT(name)  (((name) >> 4 & 3) - 1)
 #define ENDS(name)  (((name)&15) << SHIFT)
 #define REGION	    ((events / 2 >> SHIFT) + 1)
 
@@ -68,6 +77,63 @@ inline give_back(t, name)
 #else
 	put(t, WRITER, name, 1)
 #endif
+}
+
+/* After an access under the lock: with OWNS, as it likes. */
+inline leave_word(t, name)
+{
+	if
+	:: give_back(t, name)
+#ifdef OWNS
+	:: name == NAME(t) -> give_back(t, MINE(t))
+#endif
+	fi
+}
+
+/* The word that `was` its owner's becomes one like any other, with the owner's last region that may have an access of it. As revoke() of claims.pml. */
+inline disown(t, was)
+{
+	u = SLOT(was);
+#ifdef SEEN_EARLY
+	get(t, EVENTS(u), e);
+#endif
+#ifdef KEPT
+	got = 1;
+#else
+	take_lock(t, was, got);
+#endif
+	if
+	:: got ->
+		events = events & 254;
+		put(t, EVENTS(t), events, 0);
+		fenced = 0;
+#ifndef NO_MEMBARRIER
+		membarrier();
+#endif
+#ifndef SEEN_EARLY
+		get(t, EVENTS(u), e);
+#endif
+#ifndef NO_WAIT
+		if
+		:: e & 1 ->
+			memory[EVENTS(u)] != e;
+			b = e;
+			get(t, EVENTS(u), e);
+			e = (e > b -> e : b)
+		:: else
+		fi;
+#endif
+#ifdef KEPT
+		take_lock(t, was, got);
+#endif
+		if
+		:: got -> give_back(t, (u + 1) << 4 | (END_OF(BEGUN(e)) >> SHIFT))
+		:: else
+		fi;
+		events = events | 1;
+		put(t, EVENTS(t), events, 0)
+	:: else -> wait_for_word(t)
+	fi
 }
 
 inline writer_edge(t, was)
@@ -163,6 +229,10 @@ inline read_word(t)
 		get(t, WRITER, a);
 		if
 		:: a & LOCKED -> wait_for_word(t)
+#ifdef OWNS
+		:: a == MINE(t) -> d_step { load_datum(rby, rat) }; d_step { seen_read(t, events / 2, rby, rat) }; done = 1
+		:: a & OWNED && !(a & LOCKED) && a != MINE(t) -> disown(t, a)
+#endif
 		:: else ->
 			get(t, READERS, b);
 			region = REGION;
@@ -196,7 +266,7 @@ inline read_word(t)
 					again_open(t);
 					d_step { load_datum(rby, rat); seen_read(t, events / 2, rby, rat) };
 					add_reader(t, a, b);
-					give_back(t, a);
+					leave_word(t, a);
 					done = 1
 				:: else -> wait_for_word(t)
 				fi
@@ -214,6 +284,10 @@ inline write_word(t)
 		get(t, WRITER, a);
 		if
 		:: a & LOCKED -> wait_for_word(t)
+#ifdef OWNS
+		:: a == MINE(t) -> put(t, DATUM, events / 2, 0); done = 1
+		:: a & OWNED && !(a & LOCKED) && a != MINE(t) -> disown(t, a)
+#endif
 		:: else ->
 			take_lock(t, a, got);
 			if
@@ -224,7 +298,7 @@ inline write_word(t)
 				again_open(t);
 				put(t, DATUM, events / 2, AFTER_LOCK);
 				put(t, READERS, 0, AFTER_LOCK);
-				give_back(t, NAME(t));
+				leave_word(t, NAME(t));
 				done = 1
 			:: else -> wait_for_word(t)
 			fi
@@ -270,7 +344,11 @@ inline open_bracket(t)
 inline close_bracket(t)
 {
 	events = (events | 1) + 1;
+#ifdef PLAIN_CLOSE
+	put(t, EVENTS(t), events, 0)
+#else
 	put(t, EVENTS(t), events, 1)
+#endif
 }
 
 proctype thread(byte t)

@@ -8,6 +8,8 @@ import os
 
 from harness import ROOT
 
+# Fine pages become coarse again soon, and without end.
+SOON = [('SAMPLE\t    64', 'SAMPLE\t    4'), ('ROW_ALONE   16', 'ROW_ALONE   6'), ('ROW_DOUBLES 6', 'ROW_DOUBLES 0')]
 COARSE = ('#include "region.h"\n', '#include "region.h"\n#define CONTESTS 1000\n')
 
 # scheme file, what is missing, [(text, instead)], workloads ('' all)
@@ -110,10 +112,16 @@ FAULTS = {
         'the readers of a word': ([('if (kind & ACCESS_WRITES && readers)', 'if (kind & ACCESS_WRITES && readers && !t)')], ''),
         'the writer of a word': ([('!region_follows(region_of(t), t->slot, writer) && region_edge_name(t, writer);', 'false;')], ''),
         'the region of a reader':
-            ([('return readers ? readers == name : writer == name;',
-               'return readers ? word_slot(readers) == me : writer && word_slot(writer) == me;')], ''),
+            ([('return readers ? readers == name : (writer & WORD_NAME) == name ||',
+               'return readers ? word_slot(readers) == me : (writer && word_slot(writer) == me) ||')], ''),
         'many readers': ([('readers & word_bit(slot))\n\t\t\tlogged', 'readers & word_bit(slot) && !slot)\n\t\t\tlogged')], ''),
         'the writer before many readers': ([('return readers & word_bit(me) && region_follows', 'return true || region_follows')], ''),
+        'the wait for who owned a word': ([('region_left(slot, true)', 'region_left(slot, false)')], 'own-words'),
+        'the region of who owned a word': ([('word_name(slot, region_left(slot, true))', 'word_name(slot, region_left(slot, true) * 0 + 1)')], 'own-words'),
+        'the end of what threads own, with the fine page': ([('words_disown(t, page, page + PAGE_BYTES);', ';'), *SOON], 'own-words'),
+        'whether somebody owns a word': ([('if (writer & WORD_OWNED && words_disown(t, a->addr, a->addr + 1)) {', 'if (0) {'),
+                                          ('!(writer & (WORD_LOCKED | WORD_OWNED))', '!(writer & WORD_LOCKED)')], 'own-words'),
+        'whether a page is fine': ([('p->state, __ATOMIC_RELAXED) != PAGE_FINE ||', 'p->state, __ATOMIC_RELAXED) == 99 ||')], ''),
         'the second granule of 16 bytes':
             ([('at += GRANULE) {\n\t\tstruct words *w = order_state(at);\n\t\tuint64_t writer',
                'at += 2 * GRANULE) {\n\t\tstruct words *w = order_state(at);\n\t\tuint64_t writer')], 'wide'),

@@ -26,6 +26,12 @@ static void names(void)
 		assert(word_slot(name | WORD_LOCKED) == slot && word_region(name | WORD_LOCKED) == region);
 	}
 	assert(word_slot(word_name(8191, WORD_REGIONS - 1)) == 8191);
+	assert(word_slot(word_name(8191, 5) | WORD_LOCKED | WORD_STREAK_MAX) == 8191);
+	assert(word_region(word_name(8191, 5) | WORD_LOCKED | WORD_STREAK_MAX) == 5);
+	assert((word_name(8191, WORD_REGIONS - 1) & WORD_NAME) == word_name(8191, WORD_REGIONS - 1));
+	/* a name is never what an owner's word says, nor locked, nor with a streak */
+	assert(word_slot(word_owned_by(8191)) == 8191 && !(word_owned_by(8191) & (WORD_LOCKED | WORD_STREAK_MAX)));
+	assert(!((word_name(8191, WORD_REGIONS - 1) | WORD_STREAK_MAX) & WORD_OWNED));
 }
 
 /* Whoever was added is there; one alone keeps its region. */

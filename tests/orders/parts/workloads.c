@@ -251,6 +251,24 @@ static void handed_over(struct worker *w, uint64_t n)
 		one_handed_over(w);
 }
 
+/* A word of its own beside those of others, and now and then one of theirs: what is used again and again becomes a thread's own. */
+static void one_own(struct worker *w)
+{
+	uint64_t *p = memory + w->order.slot % 16;
+	static void (*const others[])(struct worker *) = { one_plain,	one_plain, one_plain,
+							   one_bracket, one_wide,  one_copy };
+
+	for (unsigned i = 0, n = below(number(w), 48); i < n; i++)
+		store(w, true, p, load(w, true, p) + i);
+	others[below(number(w), 6)](w);
+}
+
+static void own_words(struct worker *w, uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k += 49)
+		one_own(w);
+}
+
 static void sweeps(struct worker *w, uint64_t n)
 {
 	for (uint64_t k = 0; k < n; k += 10)
@@ -304,6 +322,7 @@ const struct workload workloads[] = {
 	{ "copies", 0, copies, 1, "ranges" },
 	{ "sweeps", 0, sweeps, 1, "page after page" },
 	{ "handed-over", 0, handed_over, 1, "pages that go with a lock" },
+	{ "own-words", 0, own_words, 1, "words of one page that are mostly one thread's each" },
 	{ "mixed", 0, mixed, 1, "all of these, and locks" },
 	{ 0 },
 };

@@ -25,14 +25,14 @@ sys.dont_write_bytecode = True
 import kept
 
 ROOT = kept.ROOT
-KERNELS = [os.path.basename(p)[:-2] for p in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c'))]
+KERNELS = [os.path.basename(p)[:-2] for p in sorted(glob.glob(f'{ROOT}/bench/programs/*.c'))]
 QUICK_KERNELS = ['chain', 'raytrace', 'scan', 'store']
 EACH = '{kernel}'       # a part per kernel: what was stopped is lost for one of them only
 # name: script and options
 PARTS = {
     'calls': ['run.py', '--rounds=3'],
-    'threads': ['threads.py', '--rounds=2'],
-    'orders': ['orders.py', '--rounds=3'],
+    'threads': ['threads.py', '--rounds=1'],
+    'orders': ['orders.py', '--rounds=2'],
     'light': ['light.py'],
     'leap': ['leap.py', '--rounds=2'],
     'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=30', '--only=^{kernel}$'],
@@ -55,7 +55,7 @@ def digest(build):
     """Of what is measured, and of what measures: figures of another state are not taken for this one's."""
     sha = hashlib.sha256()
     for path in [*(os.path.join(build, name) for name in ('bin/heddle', 'bin/heddle-cc', 'lib/heddle/heddle-pass.so')),
-                 *sorted(glob.glob(f'{build}/lib/heddle/*')), *sorted(glob.glob(f'{ROOT}/bench/*.py') + glob.glob(f'{ROOT}/bench/kernels/*'))]:
+                 *sorted(glob.glob(f'{build}/lib/heddle/*')), *sorted(glob.glob(f'{ROOT}/bench/*.py') + glob.glob(f'{ROOT}/bench/programs/*'))]:
         if os.path.isfile(path):
             with open(path, 'rb') as file:
                 sha.update(file.read())

@@ -23,7 +23,7 @@ LIMIT = 120     # seconds for one run: a variant that needs more is left out fro
 
 def kernels(pattern):
     """Sources of the kernels whose names match."""
-    return [s for s in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')) if re.search(pattern, os.path.basename(s)[:-2])]
+    return [s for s in sorted(glob.glob(f'{ROOT}/bench/programs/*.c')) if re.search(pattern, os.path.basename(s)[:-2])]
 
 
 class TooLong(Exception):

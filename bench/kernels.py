@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The kernels (bench/kernels) with every access hooked: native, with empty hooks, recorded under every order, replayed.
+"""The kernels (bench/programs) with every access hooked: native, with empty hooks, recorded under every order, replayed.
 
-Variants take turns and the smallest of several rounds counts. CPU time is of everything that a variant started, heddle's
-packing included, without what start-up takes: each kernel is run with many rounds and with none.
+Variants take turns and the smallest of several runs counts. CPU time is of everything that a variant started, heddle's
+packing included, without what start-up takes: each kernel is run with many rounds and with none. All variants make as many rounds as
+the native program makes in a third of a second, except those that would take more than two: an order must not look better or worse because
+what it learns in the first rounds counts more.
 """
 import argparse
 import math
@@ -12,7 +14,8 @@ import sys
 import hooked
 from hooked import EMPTY, NATIVE, Diverged, Hooked, TooLong
 
-LONG = 0.3          # CPU seconds that a run should take, if one round of the kernel takes less
+LONG = 0.3          # CPU seconds that the native program should take
+LONGEST = 2         # and others, if they have more than one round to do
 ROUNDS_MAX = 4096
 LIMIT = 8           # seconds: an order that needs more is left out of a kernel
 
@@ -44,25 +47,42 @@ def replay(bench):
         return 0
 
 
-def choose_rounds(bench, name, program, threads):
-    """As many that a run takes LONG seconds."""
+def choose_rounds(bench, program, threads):
+    """As many that the native program takes LONG seconds."""
     rounds = 1
     while True:
-        cpu = once(bench, name, program, threads, rounds).cpu
+        cpu = once(bench, NATIVE, program, threads, rounds).cpu
         if cpu >= LONG / 2 or rounds >= ROUNDS_MAX:
             return max(1, min(ROUNDS_MAX, round(rounds * LONG / cpu)))
         rounds *= 4
 
 
-def measure(bench, program, threads, times):
-    found = {}
-    for name in bench.variants:
+def fewer_rounds(bench, name, program, threads, rounds):
+    """Those that fit into LONGEST, found by ever more of them."""
+    some = 1
+    while some < rounds:
+        cpu = once(bench, name, program, threads, some).cpu
+        if cpu >= LONGEST / 8:
+            return max(1, min(rounds, int(some * LONGEST / cpu)))
+        some *= 4
+    return rounds
+
+
+def variants_with_rounds(bench, program, threads, names):
+    """{name: Variant} of those that can make one round in time."""
+    found, rounds = {}, choose_rounds(bench, program, threads)
+    for name in names:
         try:
-            rounds = choose_rounds(bench, name, program, threads)
+            some = rounds if name == NATIVE else fewer_rounds(bench, name, program, threads, rounds)
         except TooLong:
             continue
         found[name] = Variant()
-        found[name].rounds = rounds
+        found[name].rounds = some
+    return found
+
+
+def measure(bench, program, threads, times):
+    found = variants_with_rounds(bench, program, threads, bench.variants)
     for _ in range(times):
         for name, v in list(found.items()):
             try:

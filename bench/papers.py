@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The papers' tables on our kernels: LEAP table 1, TPLAY tables III to V, AggrePlay tables 3 and 5, RacX tables 2 to 4.
 
-Every cell is measured, on the kernels of bench/kernels, with the number of threads that the paper had; what is printed in the papers stands
+Every cell is measured, on the kernels of bench/programs, with the number of threads that the paper had; what is printed in the papers stands
 in published.py, and report.py puts both side by side. Variants take turns and the median of the rounds counts; times are CPU time of everything
 that a variant started, less what a run of no rounds takes. A cell that cannot be measured is null, with its reason beside it.
 """
@@ -20,7 +20,7 @@ from hooked import NATIVE, ROOT, Diverged, Hooked, TooLong
 
 SELECTS = ('all', 'escape', 'races', 'none')
 OF = 50         # replays of one recording, as the papers have it
-LONG = 0.1      # CPU seconds that the native program should take at least, start-up not counted
+LONG = 0.25     # CPU seconds that the native program should take at least, start-up not counted
 STILL = 10      # seconds after which a replay counts as standing still, and a recording as too slow
 QUICK = 'chain,raytrace,scan,store'
 SMALL = ('4', '2', '1')     # percent: size of what is replayed that often; smaller if one replay takes longer than this
@@ -80,13 +80,19 @@ class Papers(Hooked):
                 if variant != NATIVE:       # what is in the log of a run that does nothing is no part of what it does
                     f['raw'], f['packed'] = (max(1, a - b) for a, b in zip((f['raw'], f['packed']), self.log_bytes()))
         for variant in [v for v in found if found[v] and v != NATIVE and replays]:
-            for percent in SMALL:
-                small = self.run(self.argv(program, variant, threads, 1, percent))
-                if self.is_short():
-                    break
-            again = self.replays(small.out, replays)
-            found[variant].update(same=again['same'], tried=again['tried'])
+            found[variant].update(self.many_replays(program, variant, threads, replays))
         return {v: self.medians(f) for v, f in found.items() if f}
+
+    def many_replays(self, program, variant, threads, replays):
+        for percent in SMALL:
+            try:
+                small = self.run(self.argv(program, variant, threads, 1, percent), STILL)
+            except TooLong:
+                continue
+            if self.is_short() or percent == SMALL[-1]:
+                again = self.replays(small.out, replays)
+                return {'same': again['same'], 'tried': again['tried']}
+        return {'same': None, 'tried': 0}
 
     def medians(self, f):
         """With how far the rounds are apart."""
@@ -202,7 +208,10 @@ def racx_overhead(papers, program):
     row = {}
     for threads in (1, 2, 4, 8, 16):
         found = papers.figures(program, threads, [NATIVE, ('region', 'races')], 2)
-        f, native = found[('region', 'races')], found[NATIVE]
+        f, native = found.get(('region', 'races')), found[NATIVE]
+        if not f:
+            row[str(threads)] = {'record': None, 'same': None, 'tried': 0, 'replay': None}
+            continue
         row[str(threads)] = {'record': over(found, ('region', 'races')), 'same': f['same'], 'tried': f['tried'],
                              'replay': round((f['replay'] / native['cpu'] - 1) * 100, 1) if f['replay'] < 1e99 else None}
     return row
@@ -234,7 +243,7 @@ def options():
 def main():
     settings = options()
     papers = Papers(settings)
-    sources = sorted(glob.glob(f'{ROOT}/bench/kernels/*.c'))
+    sources = sorted(glob.glob(f'{ROOT}/bench/programs/*.c'))
     if settings.kernels:
         sources = [s for s in sources if os.path.basename(s)[:-2] in settings.kernels.split(',')]
     tables = {name: table for name, table in TABLES.items() if not settings.tables or name.startswith(tuple(settings.tables.split(',')))}

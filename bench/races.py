@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What --select=races saves: the kernels (bench/kernels) under all, escape and races, recorded with --order=region.
+"""What --select=races saves: the kernels (bench/programs) under all, escape and races, recorded with --order=region.
 
 Per kernel: sites, pairs that are left after each step of the analysis, and what the pairs at the end are about; hooks that are run in one round;
 record over native at 1, 2, 4 and 8 threads; hooks and ratio with each step left out (heddle-cc --without=STEP, RacX figure 7); what compiling and linking
@@ -16,8 +16,8 @@ import sys
 import time
 
 import hooked
-from hooked import NATIVE, Hooked, TooLong
-from kernels import Variant, choose_rounds, geometric_mean
+from hooked import NATIVE, Hooked
+from kernels import geometric_mean, variants_with_rounds
 
 SELECTS = ('all', 'escape', 'races')
 STEPS = ('locks', 'threads', 'phases', 'partitions', 'initialisation')
@@ -68,13 +68,7 @@ class Selected(Hooked):
 
 def ratios(bench, program, variants, threads, times):
     """CPU time of a round over native."""
-    found = {}
-    for name in (NATIVE, *variants):
-        found[name] = Variant()
-        try:
-            found[name].rounds = choose_rounds(bench, name, program, threads)
-        except TooLong:
-            del found[name]
+    found = variants_with_rounds(bench, program, threads, (NATIVE, *variants))
     for _ in range(times):
         for name, v in found.items():
             for rounds in (v.rounds, 0):

@@ -1,4 +1,4 @@
-"""The kernels of bench/kernels, small: recorded with every access hooked and with those that may race, and replayed.
+"""The kernels of bench/programs, small: recorded with every access hooked and with those that may race, and replayed.
 
 What could go wrong: they have what real programs have and small tests have not: queues that threads steal from, waits in the
 kernel beside races, sums that depend on the order of locks. Each looks at its own result, and ends with 1 if that is wrong; most
@@ -10,10 +10,9 @@ import os
 import golden
 from harness import ROOT
 
-KERNELS = sorted(glob.glob(f'{ROOT}/bench/kernels/*.c'))
+KERNELS = sorted(glob.glob(f'{ROOT}/bench/programs/*.c'))
 LIMIT = 60
 PERCENT = '5'       # of the usual size
-ONE_SIZE = ('fft', 'lu', 'ocean', 'radix')      # know no other, and take long with every access checked: in soak only
 
 
 def name(source):
@@ -41,7 +40,6 @@ def make(source, number):
                 once(t, program, threads, select, [])
                 for seed in range(t.count(0, 10) if soak else 0):
                     once(t, program, threads, select, ['--verify', f'--chaos={seed + 100}'])
-    case.only_soak = name(source) in ONE_SIZE
     return case
 
 
@@ -53,8 +51,6 @@ def case_vary(t):
     """A replay that went its own way must show: at least three kernels print something else in some run of twelve."""
     vary = []
     for source in KERNELS:
-        if name(source) in ONE_SIZE:
-            continue
         argv = [golden.build(t, source, 'all'), '4', '1', PERCENT]
         outputs = {t.run_well(argv, timeout=LIMIT).out for _ in range(12)}
         vary += [name(source)] * (len(outputs) > 1)

@@ -20,7 +20,7 @@ def make(source, args, long=False):
     return case
 
 
-for path in sorted(glob.glob(f'{ROOT}/bench/kernels/*.c')):
+for path in sorted(glob.glob(f'{ROOT}/bench/programs/*.c')):
     globals()['case_kernel_' + os.path.basename(path)[:-2]] = make(path, ['2', '1', '5'], long=True)
 for path in sorted(glob.glob(f'{ROOT}/tests/bugs/*.c') + glob.glob(f'{ROOT}/tests/bugs/*.cpp')):
     if not is_measured(path):

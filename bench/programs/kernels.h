@@ -1,6 +1,6 @@
 /*
  * What the kernels share: threads that divide the work. usage: KERNEL THREADS ROUNDS PERCENT; each looks at its own result
- * and ends with 1 if that is wrong. PERCENT of the usual size is for tests; the four array kernels have one size only.
+ * and ends with 1 if that is wrong. PERCENT of the usual size: as far as work goes, roughly.
  *
  * fft, lu, radix, ocean: array code that meets at barriers. No two threads touch the same element between two barriers
  * with a write, so it is all cost and no race, and the checksum is the same for any number of threads.
@@ -95,9 +95,4 @@ static void start(void *(*work)(void *me))
 		pthread_join(others[i], NULL);
 }
 
-static UNUSED void run_all(int argc, char **argv, void *(*work)(void *me))
-{
-	options(argc, argv);
-	start(work);
-}
 #endif

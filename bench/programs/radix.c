@@ -1,18 +1,26 @@
 /*
  * Radix sort of 2^18 numbers by 8 bits at a time: each thread counts its part, all add up the counts, each puts its
  * numbers where they belong. The last step writes all over the array.
+ *
+ * The result is right if the numbers are in order and the same as before: their sum and the sum of their squares are.
  */
 #include "kernels.h"
 #include <string.h>
 
-enum { KEYS = 1 << 18, RADIX = 256 };
+enum { RADIX = 256 };
+static unsigned count;
 static uint32_t *keys, *other;
 static uint32_t counts[THREADS_MAX][RADIX];
+
+static uint32_t key(unsigned i)
+{
+	return (uint32_t)((i * 0x9e3779b97f4a7c15ull) >> 24);
+}
 
 static void fill(unsigned first, unsigned last)
 {
 	for (unsigned i = first; i < last; i++)
-		keys[i] = (uint32_t)((i * 0x9e3779b97f4a7c15ull) >> 24);
+		keys[i] = key(i);
 }
 
 /* Where this thread's first number with each digit goes. */
@@ -46,7 +54,7 @@ static void *work(void *argument)
 {
 	unsigned me = (unsigned)(uintptr_t)argument, first, last;
 
-	share(me, KEYS, &first, &last);
+	share(me, count, &first, &last);
 	for (unsigned r = 0; r < rounds; r++) {
 		fill(first, last);
 		meet();
@@ -58,21 +66,44 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* Where they are not in order, or `count`. */
+static unsigned first_wrong(void)
+{
+	unsigned i = 1;
+
+	while (i < count && keys[i - 1] <= keys[i])
+		i++;
+	return i;
+}
+
+/* Did numbers get lost, or come twice? */
+static bool are_the_same(void)
+{
+	uint64_t sum = 0, squares = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		sum += keys[i] - (uint64_t)key(i);
+		squares += (uint64_t)keys[i] * keys[i] - (uint64_t)key(i) * key(i);
+	}
+	return !sum && !squares;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t sum = 0;
 
-	keys = allocate(KEYS * sizeof *keys);
-	other = allocate(KEYS * sizeof *other);
-	fill(0, KEYS);
-	run_all(argc, argv, work);
-	for (unsigned i = 1; rounds && i < KEYS; i++) {
-		if (keys[i - 1] > keys[i]) {
-			printf("radix: WRONG at %u\n", i);
-			return 1;
-		}
-		sum = sum * 31 + keys[i];
+	options(argc, argv);
+	count = scaled(1 << 18);
+	keys = allocate(count * sizeof *keys);
+	other = allocate(count * sizeof *other);
+	fill(0, count);
+	start(work);
+	if (rounds && (first_wrong() < count || !are_the_same())) {
+		printf("radix: WRONG%s at %u\n", are_the_same() ? "" : " numbers", first_wrong());
+		return 1;
 	}
+	for (unsigned i = 0; i < count; i++)
+		sum = sum * 31 + keys[i];
 	printf("radix: sorted, sum %016llx\n", (unsigned long long)sum);
 	return 0;
 }

@@ -154,10 +154,34 @@ void order_handles_faults(struct process *p)
 #define HOOK_NUMBER(name) HOOK_NUMBER_##name,
 enum { HOOK_OPS(HOOK_NUMBER) };
 
+/*
+ * Hooks look up claims by address, and there are claims for the program's range only. What a program maps elsewhere, at a place of its own choice,
+ * would have those of other threads. It may be mapped before the first hook, which may be in a library that is loaded late.
+ */
+static uint64_t mapped_outside;
+static bool any_hooked;
+
+static void refuse_outside(void)
+{
+	if (any_hooked && mapped_outside && !replaying && order_used && order_used->claims)
+		cannot("the program maps memory at %x, where --order=%s cannot follow it: record it with another "
+		       "order, such as --order=lamport",
+		       mapped_outside, order_used->name);
+}
+
+void order_mapped(uint64_t addr, uint64_t n)
+{
+	if (addr + n <= MAP_PROGRAM_END)
+		return;
+	mapped_outside = addr;
+	refuse_outside();
+}
+
 void order_hook_thread(struct thread *t)
 {
 	if (unlikely(!t->hooked)) {
-		t->hooked = order_watches = true;
+		t->hooked = order_watches = any_hooked = true;
+		refuse_outside();
 		signals_update_held(t); /* its ops take no short cut from here on */
 		t->front->free = 0;
 	}

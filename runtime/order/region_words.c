@@ -183,8 +183,7 @@ static inline uint64_t come_again(struct order_thread *t, uint64_t addr, uint64_
 		return writer;
 	if ((writer & WORD_STREAK_MAX) < WORD_STREAK_MAX)
 		return name | ((writer & WORD_STREAK_MAX) + WORD_STREAK);
-	if (!own->claims || addr >> ORDER_ADDRESS_BITS ||
-	    (page_of(addr)->disowned >= DISOWNED_OFTEN && own->sampled & SELDOM))
+	if (!own->claims || (page_of(addr)->disowned >= DISOWNED_OFTEN && own->sampled & SELDOM))
 		return name | WORD_STREAK_MAX;
 	return own->self->mine;
 }

@@ -463,3 +463,15 @@ int main(void)
             times.setdefault(name, []).append(after.children_user - before.children_user)
     best = {name: max(min(values), 0.001) for name, values in times.items()}
     t.notes.append(f'CPU time over clang: select=none {best["none"] / best["clang"]:.2f}, select=all {best["all"] / best["clang"]:.2f}')
+
+
+def case_outside(t):
+    """Memory where the program wants it: what is only a wish is not followed; what must be there has no claims, which is refused with what to do instead."""
+    program = t.path('outside')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-pthread', '-o', program, os.path.join(PARTS, 'outside.c')])
+    for order, how in (('region', 'hint'), ('lamport', 'hint'), ('lamport', 'fixed')):
+        recorded = t.record([program, '0x20000000000', how], trace=t.path(f'{order}-{how}'), options=[f'--order={order}'])
+        t.check(recorded.status == 0, f'{order}, {how}: {recorded}')
+        t.replays(recorded, trace=t.path(f'{order}-{how}'))
+    refused = t.record([program, '0x20000000000', 'fixed'], trace=t.path('refused'), options=['--order=region'])
+    t.check(refused.status == 122 and b'maps memory at 0x20000000000' in refused.err and b'--order=lamport' in refused.err, f'{refused}')

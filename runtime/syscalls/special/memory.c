@@ -24,7 +24,7 @@ long map_somewhere(const uint64_t a[6])
 {
 	uint64_t hint = ALIGN_DOWN(a[0], page_size);
 	long r = -EEXIST;
-	if (hint && !is_ours(hint, a[1]))
+	if (hint && hint < MAP_PROGRAM_END && a[1] <= MAP_PROGRAM_END - hint && !is_ours(hint, a[1]))
 		r = SYS6(__NR_mmap, hint, a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
 	/* the kernel says EEXIST for a taken place, and may refuse a hint outright */
 	for (int i = 0; is_error(r) && i < PLACE_TRIES; i++) {
@@ -120,6 +120,7 @@ static void record_mmap(struct call *c)
 	code_mapped(c, key, c->result);
 	if (!is_error(c->result)) {
 		note_sharing(c);
+		order_mapped((uint64_t)c->result, a[1]);
 	}
 	call_end(c);
 }
@@ -247,6 +248,8 @@ void special_mremap(struct call *c)
 	} else {
 		call_begin(c);
 		c->result = remap_somewhere(a);
+		if (!is_error(c->result))
+			order_mapped((uint64_t)c->result, a[2]);
 		call_done(c);
 		if (file && !is_error(c->result) && a[2] > a[1])
 			shared_file_log(c, (uint64_t)c->result + ALIGN_UP(a[1], page_size),

@@ -20,6 +20,7 @@ from harness import ROOT, Failure
 RUNS = {'where': 300, 'sites': 500, 'ring': 500}       # large inputs
 SECONDS = 3600
 AT_ONCE = 300
+LEAVES_MEMORY = {'pack': 20000}       # inputs at once: each leaves some 40 kB
 _building = threading.Lock()
 
 
@@ -101,7 +102,8 @@ def fuzz(t, target):
     ends, tried = time.monotonic() + t.count(0, SECONDS), 0
     while ends > time.monotonic():
         seconds = int(min(AT_ONCE, ends - time.monotonic() + 1))
-        tried += session(t, target, corpus, [f'-max_total_time={seconds}'], seconds + 400)
+        how = [f'-max_total_time={seconds}', f'-runs={LEAVES_MEMORY.get(target, -1)}']
+        tried += session(t, target, corpus, how, seconds + 400)
     t.notes.append(f'{tried} inputs')
 
 

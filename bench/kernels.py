@@ -3,7 +3,7 @@
 
 Variants take turns and the smallest of several runs counts. CPU time is of everything that a variant started, heddle's
 packing included, without what start-up takes: each kernel is run with many rounds and with none. All variants make as many rounds as
-the native program makes in a third of a second, except those that would take more than two: an order must not look better or worse because
+the native program makes in a third of a second, except those that would take more than one: an order must not look better or worse because
 what it learns in the first rounds counts more.
 """
 import argparse
@@ -15,7 +15,7 @@ import hooked
 from hooked import EMPTY, NATIVE, Diverged, Hooked, TooLong
 
 LONG = 0.3          # CPU seconds that the native program should take
-LONGEST = 2         # and others, if they have more than one round to do
+LONGEST = 1         # and others, if they have more than one round to do
 ROUNDS_MAX = 4096
 LIMIT = 8           # seconds: an order that needs more is left out of a kernel
 

@@ -226,9 +226,9 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 		context_set_pc(uc, vectors ? (uint64_t)user_vectors_fault : (uint64_t)user_fault);
 		return;
 	}
-	if (pc >= (uint64_t)own_load &&
-	    pc < (uint64_t)own_end) /* the other way comes to the same fault, where it is expected */
-		context_set_pc(uc, pc < (uint64_t)own_store ? (uint64_t)short_load : (uint64_t)short_store);
+	if (pc >= (uint64_t)hook_short_load &&
+	    pc < (uint64_t)hook_short_end) /* the other way comes to the same fault, where it is expected */
+		context_set_pc(uc, pc < (uint64_t)hook_short_store ? (uint64_t)short_load : (uint64_t)short_store);
 	else if (in_runtime(pc) && !patch_is_stub(pc))
 		own_fault(sig, info, pc);
 	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&

@@ -19,8 +19,8 @@ extern char gate_begin[], gate_end[]; /* the only place that may enter the kerne
 extern char gate_window[], gate_svc[], gate_held[], gate_restorer[];
 extern char user_begin[], user_end[], user_fault[];
 extern char user_vectors_begin[], user_vectors_end[], user_vectors_fault[]; /* empty on x86-64 */
-extern char own_load[], own_store[], own_end[], short_load[],
-	short_store[]; /* of a hook: the access, and its other way */
+extern char hook_short_load[], hook_short_store[], hook_short_end[]; /* the hooks of granules that are a thread's own */
+extern char short_load[], short_store[];			     /* where they go on if they are not */
 extern char image_text_end[], image_data[], image_file_end[], image_end[]; /* loader.lds */
 void syscall_entry(void);
 void atomic_entry(void); /* aarch64 only, as the next two */

@@ -17,9 +17,9 @@ static const uint8_t claims_none[1] = { 0 }, claims_all[1] = { HOOK_READ | HOOK_
 
 #define HOOK_DECLARE(name) extern char hook_entry_##name[];
 HOOK_OPS(HOOK_DECLARE)
-extern char hook_short_load[], hook_short_store[];
 _Static_assert(offsetof(struct hook_self, events) == 0 && offsetof(struct hook_self, until) == 8 &&
-		       offsetof(struct hook_self, claims) == 16 && offsetof(struct hook_self, mine) == 72,
+		       offsetof(struct hook_self, claims) == 16 && offsetof(struct hook_self, mine) == 72 &&
+		       HOOK_WORDS == 8 && MAP_SHADOW_BASE == 0x640000000000ul && GRANULE == 8,
 	       "entry.S knows them");
 static struct hook_ops hook_table, hook_table_short;
 bool order_watches;
@@ -159,10 +159,11 @@ enum { HOOK_OPS(HOOK_NUMBER) };
  * would have those of other threads. It may be mapped before the first hook, which may be in a library that is loaded late.
  */
 static uint64_t mapped_outside;
-static bool any_hooked;
+static bool any_hooked; /* one of the two is seen by who sets the other */
 
 static void refuse_outside(void)
 {
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (any_hooked && mapped_outside && !replaying && order_used && order_used->claims)
 		cannot("the program maps memory at %x, where --order=%s cannot follow it: record it with another "
 		       "order, such as --order=lamport",
@@ -313,8 +314,16 @@ void order_parks(struct thread *t)
 void order_forked(struct thread *t)
 {
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
-		if (thread_of(slot) != t)
+		if (thread_of(slot) != t) {
 			thread_of(slot)->order_begun = false;
+			thread_of(slot)->self = 0; /* in a ring that the parent goes on with */
+		}
 	if (scheme_ops && scheme_ops->forked)
 		scheme_ops->forked(&t->order);
+}
+
+void order_child_begins(struct thread *t)
+{
+	if (t->order_begun && order_used->claims)
+		order_thread_begins(t); /* its counts are new, and know no claims */
 }

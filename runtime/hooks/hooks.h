@@ -45,6 +45,8 @@ enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
 
 /* The scheme orders ops itself, or some thread has made a hooked access: until then nobody asks about ops. */
 extern bool order_watches;
+/* In the child of a fork, once its log is open. */
+void order_child_begins(struct thread *t);
 /* The program has memory there now: the recording may have to end. */
 void order_mapped(uint64_t addr, uint64_t n);
 /* Chooses the scheme, before the program's first instruction. */

@@ -34,6 +34,19 @@ static void open(void)
 	clocks[ACCESSES] = clocks[SYNCHRONISATION] = (struct clock){ 0 };
 }
 
+/* Clocks begin anew: how far they were depends on what other threads did beside the fork, which is of another moment at replay. One of those, which
+   are gone, may have held a lock. */
+static void forked(struct order_thread *t)
+{
+	(void)t;
+	open();
+	for (uint32_t slot = 0; slot < order_slots(); slot++) {
+		struct own *own = order_thread_of(slot)->own;
+		if (own)
+			*own = (struct own){ 0 };
+	}
+}
+
 /* ---- record --------------------------------------------------------------------------------------------- */
 
 /* Under the clock's lock. */
@@ -216,17 +229,19 @@ static void replay_op_2(struct order_thread *t, uint64_t object)
 
 #define SCHEME(how, ...)                                                                            \
 	{                                                                                           \
-		.guarantee = "exact", .version = 1, .thread_size = sizeof(struct own), __VA_ARGS__, \
+		.guarantee = "exact", .version = 2, .thread_size = sizeof(struct own), __VA_ARGS__, \
 		.record = { .open = open,                                                           \
 			    .before = record_before,                                                \
 			    .after = record_after,                                                  \
 			    .acquire = record_op_##how,                                             \
-			    .release = record_op_##how },                                           \
+			    .release = record_op_##how,                                             \
+			    .forked = forked },                                                     \
 		.replay = { .open = open,                                                           \
 			    .before = replay_before,                                                \
 			    .after = replay_after,                                                  \
 			    .acquire = replay_op_##how,                                             \
-			    .release = replay_op_##how },                                           \
+			    .release = replay_op_##how,                                             \
+			    .forked = forked },                                                     \
 		PRINT(how)                                                                          \
 	}
 

@@ -29,8 +29,8 @@
  * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the end
  *    is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which ends the
  *    bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their holder waits for brackets and for words, and
- *    takes the locks of further pages only if they are free; a word's holder, once it has closed its bracket, takes no other lock. So no wait
- *    is circular.
+ *    takes the locks of further pages only if they are free; a word's holder, once it has closed its bracket, takes no other lock, and waits
+ *    for nothing but brackets (of who owned the granule). So no wait is circular.
  * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since it
  *    was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge cuts, and
  *    so does `pause`, before anything else at which replay may wait. So the end of a region needs only its beginning,
@@ -57,6 +57,8 @@ static void cut(struct order_thread *t)
 	struct region_thread *own = region_of(t);
 	uint64_t events = (own->self->events | REGION_MASK) + 1;
 
+	if (unlikely(events >> (REGION_SHIFT + 1) >= WORD_REGIONS - 1))
+		order_cannot("a thread has begun more regions than can be told apart");
 	own->skipped += (events - own->self->events) / 2;
 	own->fenced = 0;
 	__atomic_store_n(&own->self->events, events, __ATOMIC_RELEASE);
@@ -157,13 +159,23 @@ static bool record_access(struct order_thread *t, struct access *a)
 	return outcome == DONE;
 }
 
-/* The other threads are gone, some in the middle of an event: nobody shall wait for them. */
+/* The other threads are gone, and how far they had come is not the same at replay: who has their slots next begins anew. */
+static void forget_others(struct order_thread *t)
+{
+	for (uint32_t slot = 0; slot < order_slots(); slot++) {
+		struct region_thread *own = region_of(order_thread_of(slot));
+		if (slot == t->slot || !own)
+			continue;
+		own->leaving = own->ranges = own->pieces = 0;
+		for (uint32_t i = 0; i < REGION_SLOTS; i++)
+			own->known[i] = own->logged[i] = 0;
+	}
+}
+
 static void record_forked(struct order_thread *t)
 {
 	pages_forked();
-	for (uint32_t slot = 0; slot < order_slots(); slot++)
-		if (slot != t->slot)
-			order_self(slot)->events = (order_self(slot)->events + 1) & ~1ull;
+	forget_others(t);
 }
 
 /* ---- replay ------------------------------------------------------------------------------------------------------------- */
@@ -254,7 +266,7 @@ const struct order_scheme order_region = {
 	.name = "region",
 	.summary = "claims per page, words per granule where pages are contested, edges between regions",
 	.guarantee = "exact",
-	.version = 2,
+	.version = 3,
 	.state_size = sizeof(struct words),
 	.thread_size = sizeof(struct region_thread),
 	.claims = true,
@@ -283,5 +295,6 @@ const struct order_scheme order_region = {
 		.hold = replay_hold,
 		.drop = replay_drop,
 		.span = replay_span,
+		.forked = forget_others,
 	},
 };

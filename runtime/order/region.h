@@ -50,6 +50,8 @@ struct words {
 	uint64_t readers; /* changed under the lock */
 };
 
+_Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 12, "entry.S knows them");
+
 #define REGION_SLOTS  8192
 #define REGION_RANGES 64 /* held at once; also pieces of fine pages among them */
 
@@ -172,9 +174,9 @@ bool words_quick(struct order_thread *t, struct access *a);
 /* A read of at most SPAN_WORDS granules, if that can be had without a lock; else LOOK_AGAIN. */
 #define SPAN_WORDS 8
 enum outcome words_span(struct order_thread *t, struct access_span *s);
-/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or owns one; none is locked, and it
-   may be disowned now, for which the bracket was closed. */
-bool words_lock(struct order_thread *t, uint64_t from, uint64_t to);
+/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or owns one; none is locked. disowned: those that
+   others owned are nobody's now, and the bracket is closed. */
+bool words_lock(struct order_thread *t, uint64_t from, uint64_t to, bool *disowned);
 /* Takes the edges for `kind`; the words are locked. True: some were logged. */
 bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind);
 /* Unlocks them; done: this thread has accessed them. */

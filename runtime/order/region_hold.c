@@ -38,7 +38,7 @@ static void get_claims(struct order_thread *t, const struct held *r)
 }
 
 /* In the bracket: is all of it there? Locks the words of fine pages. */
-static bool hold_all(struct order_thread *t, const struct held *r)
+static bool hold_all(struct order_thread *t, const struct held *r, bool *disowned)
 {
 	struct region_thread *own = region_of(t);
 
@@ -50,7 +50,7 @@ static bool hold_all(struct order_thread *t, const struct held *r)
 				return false;
 			continue;
 		}
-		if (own->pieces == REGION_RANGES || !words_lock(t, at, to))
+		if (own->pieces == REGION_RANGES || !words_lock(t, at, to, disowned))
 			return false;
 		own->piece[own->pieces++] = (struct held){ at, to, r->kind };
 	}
@@ -93,7 +93,7 @@ static bool take_edges(struct order_thread *t)
 	return logged;
 }
 
-static bool try(struct order_thread *t)
+static bool try(struct order_thread *t, bool *disowned)
 {
 	struct region_thread *own = region_of(t);
 
@@ -103,7 +103,7 @@ static bool try(struct order_thread *t)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* then the claims, as in compiler/fast.c */
 	order_chaos(t);
 	for (unsigned i = 0; i < own->ranges; i++)
-		if (!hold_all(t, &own->range[i]))
+		if (!hold_all(t, &own->range[i], disowned))
 			return false;
 	if (!take_edges(t))
 		return true;
@@ -145,14 +145,17 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 	give_back(t, false);
 	add_range(own,
 		  (struct held){ addr / GRANULE * GRANULE, (addr + size + GRANULE - 1) / GRANULE * GRANULE, kind });
-	for (unsigned tries = 0; !try(t); tries++) {
+	bool disowned = false; /* then it is tried again at once: who owned words may come again */
+	for (unsigned tries = 0; !try(t, &disowned); tries++) {
 		give_back(t, false);
 		bracket_close(own);
 		if (tries == 20) {
 			order_lock(&patience);
 			patient = true;
 		}
-		order_relax(&looked);
+		if (!disowned)
+			order_relax(&looked);
+		disowned = false;
 	}
 	if (patient)
 		order_unlock(&patience);

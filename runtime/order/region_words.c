@@ -239,6 +239,23 @@ static bool words_disown(struct order_thread *t, uint64_t from, uint64_t to)
 	return true;
 }
 
+/* One granule; in a page where that is common, all of them, for the price of one barrier. */
+static bool take_from_owner(struct order_thread *t, const struct page *p, uint64_t addr)
+{
+	uint64_t page = addr & ~(PAGE_BYTES - 1);
+
+	if (p->disowned < DISOWNED_OFTEN)
+		return words_disown(t, addr, addr + 1);
+	return words_disown(t, page, page + PAGE_BYTES);
+}
+
+/* After a wait. Then the state of the page is looked at again: in this order, as in compiler/fast.c. */
+static inline void again_open(struct region_thread *own)
+{
+	bracket_open(own);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* ---- everything else: under the lock --------------------------------------------------------------------------------- */
 
 /* Edges for a writer from those who read since the last write. */
@@ -308,10 +325,15 @@ static inline enum outcome one_locked(struct order_thread *t, struct page *p, st
 /* Ascending, and without waiting for one while holding another. */
 static enum outcome two_locked(struct order_thread *t, struct access *a)
 {
+	struct region_thread *own = region_of(t);
 	uint64_t end = a->addr + 16;
 
-	if (!words_lock(t, a->addr, end)) {
-		wait_for_word(t, &(unsigned){ 100 });
+	bool disowned = false;
+	if (!words_lock(t, a->addr, end, &disowned)) {
+		if (disowned)
+			again_open(own); /* at once: the owner may come again */
+		else
+			wait_for_word(t, &(unsigned){ 100 });
 		return LOOK_AGAIN;
 	}
 	if (words_edges(t, a->addr, end, a->kind))
@@ -341,9 +363,8 @@ enum outcome words_access(struct order_thread *t, struct page *p, struct access 
 		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
 		if (writer == own->self->mine)
 			return own_access(t, a);
-		if (writer & WORD_OWNED && words_disown(t, a->addr, a->addr + 1)) {
-			bracket_open(own);
-			__atomic_signal_fence(__ATOMIC_SEQ_CST); /* then the state, as in compiler/fast.c */
+		if (writer & WORD_OWNED && take_from_owner(t, p, a->addr)) {
+			again_open(own);
 		} else {
 			if (likely(!(writer & (WORD_LOCKED | WORD_OWNED))) && likely(lock_word(w, writer)))
 				return one_locked(t, p, w, a, writer);
@@ -393,7 +414,7 @@ static void unlock_as_they_were(uint64_t from, uint64_t to)
 	}
 }
 
-bool words_lock(struct order_thread *t, uint64_t from, uint64_t to)
+bool words_lock(struct order_thread *t, uint64_t from, uint64_t to, bool *disowned)
 {
 	uint64_t mine = region_of(t)->self->mine;
 
@@ -403,8 +424,7 @@ bool words_lock(struct order_thread *t, uint64_t from, uint64_t to)
 		bool others = writer & WORD_OWNED && writer != mine;
 		if (others || writer & WORD_LOCKED || !lock_word(w, writer)) {
 			unlock_as_they_were(from, at);
-			if (others)
-				words_disown(t, from, to);
+			*disowned |= others && words_disown(t, from, to);
 			return false;
 		}
 	}
@@ -464,14 +484,20 @@ static uint64_t await_unlocked(const struct words *w)
 }
 
 /* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one or owns one: who holds one may
-   make it its own. Those of this thread itself stay, but it will not look there: its claim says so. */
+   make it its own. In a page that is not fine nobody owns one, so a thread that finds its mark finds one that counts. */
 void words_collect(struct order_thread *t, uint64_t page)
 {
+	uint64_t mine = region_of(t)->self->mine;
+
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE)
 		await_unlocked(order_state(at));
 	words_disown(t, page, page + PAGE_BYTES);
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
 		struct words *w = order_state(at);
-		edges(t, await_unlocked(w), w->readers, ACCESS_WRITES);
+		uint64_t writer = await_unlocked(w);
+		if (writer == mine)
+			__atomic_store_n(&w->writer, 0, __ATOMIC_RELAXED);
+		else
+			edges(t, writer, w->readers, ACCESS_WRITES);
 	}
 }

@@ -8,7 +8,7 @@
  *            bit slot % 63 is set for each.
  *
  * Why these widths: map.h has 8192 slots. A thread that began a region every microsecond would use 2^45 of them up in a
- * year. Two threads whose slots differ by a multiple of 63 share a bit of `readers`: a writer then takes an edge from
+ * year, one whose handlers mend faults after 2^29 of those (see HOOK_FAR): then the recording ends. Two threads whose slots differ by a multiple of 63 share a bit of `readers`: a writer then takes an edge from
  * both, one of them for nothing, and who finds its bit set must still make sure that it knows the writer.
  */
 #ifndef SHADOW_WORD_H

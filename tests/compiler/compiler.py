@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 
+import cells
 from harness import ROOT
 
 PARTS = os.path.join(ROOT, 'tests', 'compiler', 'parts')
@@ -475,3 +476,16 @@ def case_outside(t):
         t.replays(recorded, trace=t.path(f'{order}-{how}'))
     refused = t.record([program, '0x20000000000', 'fixed'], trace=t.path('refused'), options=['--order=region'])
     t.check(refused.status == 122 and b'maps memory at 0x20000000000' in refused.err and b'--order=lamport' in refused.err, f'{refused}')
+
+
+def case_forked_team(t):
+    """A child that goes on with the race of its parent's threads, under every exact order."""
+    program = t.path('forked_team')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', f'-I{ROOT}/tests/bugs', '-o', program,
+                os.path.join(PARTS, 'forked_team.c')])
+    for order in [name for name, guarantee in cells.orders(t.settings.build) if guarantee == 'exact']:
+        for number in range(t.count(3, 50)):
+            trace = t.path(f'{order}-{number}')
+            recorded = t.record([program, '4'], trace=trace, options=[f'--order={order}'], timeout=120)
+            t.check(recorded.status in (0, 1), f'{order}: {recorded}')
+            t.replays(recorded, trace=trace, times=2, timeout=120)

@@ -119,7 +119,7 @@ FAULTS = {
         'the wait for who owned a word': ([('region_left(slot, true)', 'region_left(slot, false)')], 'own-words'),
         'the region of who owned a word': ([('word_name(slot, region_left(slot, true))', 'word_name(slot, region_left(slot, true) * 0 + 1)')], 'own-words'),
         'the end of what threads own, with the fine page': ([('words_disown(t, page, page + PAGE_BYTES);', ';'), *SOON], 'own-words'),
-        'whether somebody owns a word': ([('if (writer & WORD_OWNED && words_disown(t, a->addr, a->addr + 1)) {', 'if (0) {'),
+        'whether somebody owns a word': ([('if (writer & WORD_OWNED && take_from_owner(t, p, a->addr)) {', 'if (0) {'),
                                           ('!(writer & (WORD_LOCKED | WORD_OWNED))', '!(writer & WORD_LOCKED)')], 'own-words'),
         'whether a page is fine': ([('p->state, __ATOMIC_RELAXED) != PAGE_FINE ||', 'p->state, __ATOMIC_RELAXED) == 99 ||')], ''),
         'the second granule of 16 bytes':

@@ -276,7 +276,7 @@ hook_entry_\name:
 /*
  * Goes on only if the granule is the thread's own (runtime/order/region_words.c): its page's claim has HOOK_WORDS, its word is self->mine; the
  * bracket is open and `until` has not come; and the access lies within the granule, with 1, 2, 4 or 8 bytes.
- * Uses x5 and x6. A fault in the access goes on at `else`, too.
+ * Uses x5 and x6. A fault goes on at `else`, too.
  */
 .macro own_granule else
 	ldr x5, [x0, #SELF_CLAIMS]
@@ -322,19 +322,17 @@ hook_entry_\name:
  * The short way, of loads and stores: hook_run_short(thread, number, addr, size, value) on our stack, with only those registers put away that a
  * function does not preserve. If that does not do it, the other way, as if nothing had been.
  */
-	.globl hook_short_load, hook_short_store, own_load, own_store, own_end, short_load, short_store
+	.globl hook_short_load, hook_short_store, hook_short_end, short_load, short_store
 hook_short_load:
 	own_granule short_load
-own_load:
 	by_size x3, 5, ldrb, ldrh, ldr
 	mov x0, x5
 	mov x1, #1
 	ret
 hook_short_store:
 	own_granule short_store
-own_store:
 	by_size x3, 4, strb, strh, str
-own_end:
+hook_short_end:
 	mov x1, #1
 	ret
 short_load:
@@ -370,6 +368,7 @@ short_store:
 1:	ldp x0, x1, [x17]
 	ldp x2, x3, [x17, #16]
 	ldr x4, [x17, #32]
+	mov x5, #0
 hook_entry:
 	thread_of_self
 	stp x0, x1, [x17]
@@ -382,8 +381,7 @@ hook_entry:
 	str x16, [x17, #128]
 	stp x18, x19, [x17, #144]
 	save_preserved x17
-	mrs x9, nzcv
-	enter_runtime x17, hook_entry, x9, x8
+	enter_runtime x17, hook_entry, xzr, x8
 	bl hook_run
 	ldr x8, [x19, #T_SP]
 	mov sp, x8

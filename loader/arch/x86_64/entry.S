@@ -273,7 +273,7 @@ hook_entry_\name:
 /*
  * Goes on only if the granule is the thread's own (runtime/order/region_words.c): its page's claim has HOOK_WORDS, its word is self->mine; the
  * bracket is open and `until` has not come; and the access lies within the granule, with 1, 2, 4 or 8 bytes.
- * Uses rax and r11. A fault in the access goes on at `else`, too.
+ * Uses rax and r11. A fault goes on at `else`, too.
  */
 .macro own_granule else
 	mov %rdx, %rax
@@ -306,10 +306,9 @@ hook_entry_\name:
  * The short way, of loads and stores: hook_run_short(thread, number, addr, size, value) on our stack, with only those registers put away that a
  * function does not preserve. If that does not do it, the other way, as if nothing had been.
  */
-	.globl hook_short_load, hook_short_store, own_load, own_store, own_end, short_load, short_store
+	.globl hook_short_load, hook_short_store, hook_short_end, short_load, short_store
 hook_short_load:
 	own_granule short_load
-own_load:
 	cmp $4, %ecx
 	ja 8f
 	je 4f
@@ -326,7 +325,6 @@ own_load:
 	ret
 hook_short_store:
 	own_granule short_store
-own_store:
 	cmp $4, %ecx
 	ja 8f
 	je 4f
@@ -339,7 +337,7 @@ own_store:
 4:	mov %r8d, (%rdx)
 	jmp 9f
 8:	mov %r8, (%rdx)
-own_end:
+hook_short_end:
 9:	mov $1, %edx
 	ret
 short_load:

@@ -55,6 +55,7 @@ static void become_child(struct call *c, uint32_t image)
 		log_forked(t, image);
 		log_fork_start(t);
 	}
+	order_child_begins(t);
 	signals_after_fork(t, true);
 	t->front->tid = process_id;
 	if (c->args[1]) {

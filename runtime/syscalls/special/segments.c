@@ -44,8 +44,10 @@ static long map_again(uint64_t id, uint64_t at, uint64_t size)
 
 static long attach(const uint64_t *a, uint64_t size)
 {
-	if (a[1])
+	if (a[1]) {
+		order_mapped(a[1], size);
 		return is_ours(a[1], size) ? -EINVAL : SYS3(__NR_shmat, a[0], a[1], a[2]);
+	}
 	const uint64_t reserve[6] = {
 		0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0
 	};

@@ -180,7 +180,7 @@ struct ring_header {
 /* Further on in the header's room. */
 #define RING_SELF_AT \
 	1024 /* struct hook_self of compiler/hooks.h; its first number: twice the hooked accesses finished, plus
-			    1 inside one; its last: 1 + the last access that the runtime began */
+			    1 inside one; begun: 1 + the last access that the runtime began */
 #define ORDER_ROOM_AT 4096
 
 /* The newest part of the thread's order log: becomes an ENTRY_ORDER when it is full, or at the end. */

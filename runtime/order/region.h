@@ -96,6 +96,13 @@ static inline void bracket_open(struct region_thread *own)
 	__atomic_store_n(&own->self->events, own->self->events | 1, __ATOMIC_RELAXED);
 }
 
+/* The same, where claims or the state of a page are looked at next: in this order, as in compiler/fast.c. */
+static inline void bracket_open_to_look(struct region_thread *own)
+{
+	bracket_open(own);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* The event is under way, but nobody needs to wait for it, and nothing that it does is seen: for waiting. If it is the
    first of its region, the region has not begun any more, so the fence that showed it does not count. */
 static inline void bracket_close(struct region_thread *own)

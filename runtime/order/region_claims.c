@@ -358,8 +358,7 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 		set_claim(own, p, addr, kind);
 	}
 	unlock_page(p);
-	bracket_open(own); /* also if somebody else was faster: the caller looks again */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	bracket_open_to_look(own); /* also if somebody else was faster: the caller looks again */
 }
 
 /* ---- an access that misses --------------------------------------------------------------------------------------------------- */

@@ -99,16 +99,14 @@ static bool try(struct order_thread *t, bool *disowned)
 
 	for (unsigned i = 0; i < own->ranges; i++)
 		get_claims(t, &own->range[i]);
-	bracket_open(own);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* then the claims, as in compiler/fast.c */
+	bracket_open_to_look(own);
 	order_chaos(t);
 	for (unsigned i = 0; i < own->ranges; i++)
 		if (!hold_all(t, &own->range[i], disowned))
 			return false;
 	if (!take_edges(t))
 		return true;
-	bracket_open(own);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	bracket_open_to_look(own);
 	for (unsigned i = 0; i < own->ranges; i++)
 		if (!still_claimed(t, &own->range[i]))
 			return false;

@@ -249,13 +249,6 @@ static bool take_from_owner(struct order_thread *t, const struct page *p, uint64
 	return words_disown(t, page, page + PAGE_BYTES);
 }
 
-/* After a wait. Then the state of the page is looked at again: in this order, as in compiler/fast.c. */
-static inline void again_open(struct region_thread *own)
-{
-	bracket_open(own);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
 /* ---- everything else: under the lock --------------------------------------------------------------------------------- */
 
 /* Edges for a writer from those who read since the last write. */
@@ -331,7 +324,7 @@ static enum outcome two_locked(struct order_thread *t, struct access *a)
 	bool disowned = false;
 	if (!words_lock(t, a->addr, end, &disowned)) {
 		if (disowned)
-			again_open(own); /* at once: the owner may come again */
+			bracket_open_to_look(own); /* at once: the owner may come again */
 		else
 			wait_for_word(t, &(unsigned){ 100 });
 		return LOOK_AGAIN;
@@ -364,7 +357,7 @@ enum outcome words_access(struct order_thread *t, struct page *p, struct access 
 		if (writer == own->self->mine)
 			return own_access(t, a);
 		if (writer & WORD_OWNED && take_from_owner(t, p, a->addr)) {
-			again_open(own);
+			bracket_open_to_look(own);
 		} else {
 			if (likely(!(writer & (WORD_LOCKED | WORD_OWNED))) && likely(lock_word(w, writer)))
 				return one_locked(t, p, w, a, writer);
@@ -378,7 +371,8 @@ enum outcome words_access(struct order_thread *t, struct page *p, struct access 
 /*
  * The state is looked at in the bracket, so who makes the page coarse waits for this thread. That look needs no order with the first one at the
  * word: one of before the page became fine is not there any more when the word is locked (that store comes after the look, on which it
- * depends), or looked at for the last time (the fence).
+ * depends), or looked at for the last time (the fence); and this thread's own mark is gone from a page that is not fine, by its own store or before a
+ * membarrier.
  */
 bool words_quick(struct order_thread *t, struct access *a)
 {

@@ -45,8 +45,10 @@ static long map_again(uint64_t id, uint64_t at, uint64_t size)
 static long attach(const uint64_t *a, uint64_t size)
 {
 	if (a[1]) {
-		order_mapped(a[1], size);
-		return is_ours(a[1], size) ? -EINVAL : SYS3(__NR_shmat, a[0], a[1], a[2]);
+		long at = is_ours(a[1], size) ? -EINVAL : SYS3(__NR_shmat, a[0], a[1], a[2]);
+		if (!is_error(at))
+			order_mapped((uint64_t)at, size);
+		return at;
 	}
 	const uint64_t reserve[6] = {
 		0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0

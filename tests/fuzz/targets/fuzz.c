@@ -41,13 +41,6 @@ void note(const char *format, ...)
 	(void)format;
 }
 
-/* A reader that dies leaves its files open: the process would end. */
-static void close_from(int first)
-{
-	if (first >= 0)
-		syscall(SYS_close_range, first, ~0u, 0);
-}
-
 bool fuzz_read(void (*read)(const void *), const void *with)
 {
 	static int free_one = -1;
@@ -60,7 +53,7 @@ bool fuzz_read(void (*read)(const void *), const void *with)
 	if (!died)
 		read(with);
 	else
-		close_from(free_one);
+		syscall(SYS_close_range, free_one, ~0u, 0); /* a reader that dies leaves its files open */
 	reading = false;
 	return !died;
 }

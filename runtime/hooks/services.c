@@ -50,7 +50,22 @@ void order_services_start(void)
 
 /* ---- locks ------------------------------------------------------------------------------------------------ */
 
-enum { FREE, TAKEN, WANTED }; /* WANTED: taken, and somebody waits */
+/*
+ * A lock is free, or taken, perhaps while somebody waits; whose process that was is beside it. In the child of a fork the
+ * locks that gone threads held are in its memory, in some state of some granule: they have the parent's mark, and count as
+ * free. Nobody of the child's can have seen one of them before, so one exchange tells: who gets a foreign mark has the lock.
+ */
+enum { FREE, TAKEN, WANTED, LOCK_STATES = 4 };
+
+static uint32_t in_my_process(uint32_t state)
+{
+	return (uint32_t)(fork_base >> 32) * LOCK_STATES + state;
+}
+
+static bool is_taken(uint32_t was)
+{
+	return was == in_my_process(TAKEN) || was == in_my_process(WANTED);
+}
 
 static void relax(void)
 {
@@ -64,9 +79,11 @@ static void relax(void)
 void order_lock(uint32_t *lock)
 {
 	uint32_t was = FREE;
-	if (likely(__atomic_compare_exchange_n(lock, &was, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+	if (likely(__atomic_compare_exchange_n(lock, &was, in_my_process(TAKEN), false, __ATOMIC_ACQUIRE,
+					       __ATOMIC_RELAXED)))
 		return;
-	for (unsigned round = 0; __atomic_exchange_n(lock, WANTED, __ATOMIC_ACQUIRE) != FREE; round++) {
+	for (unsigned round = 0; is_taken(__atomic_exchange_n(lock, in_my_process(WANTED), __ATOMIC_ACQUIRE));
+	     round++) {
 		for (unsigned i = 0; i < 40 && __atomic_load_n(lock, __ATOMIC_RELAXED) != FREE; i++)
 			relax();
 		if (round >= 4)
@@ -76,7 +93,7 @@ void order_lock(uint32_t *lock)
 
 void order_unlock(uint32_t *lock)
 {
-	if (likely(__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) != WANTED))
+	if (likely(__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) != in_my_process(WANTED)))
 		return;
 	/* Let the other have it: who reads a flag in a loop would take it again at once, for ever. */
 	for (unsigned i = 0; i < 60; i++) {

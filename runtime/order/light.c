@@ -215,6 +215,15 @@ static bool try_read(struct order_thread *t, struct access *a, uint64_t word[2],
 	return true;
 }
 
+/* Under the lock nobody writes: what is BUSY then was left so by a thread that a fork has not taken along. */
+static void wait_for_writer(struct state *s)
+{
+	order_lock(&s->lock);
+	if (unlikely(s->write & BUSY))
+		__atomic_store_n(&s->write, s->write & ~BUSY, __ATOMIC_RELAXED);
+	order_unlock(&s->lock);
+}
+
 static bool record_access(struct order_thread *t, struct access *a)
 {
 	uint64_t word[2];
@@ -228,8 +237,8 @@ static bool record_access(struct order_thread *t, struct access *a)
 		return done;
 	}
 	while (!try_read(t, a, word, &done)) {
-		order_lock(&state_of(a, 0)->lock); /* waits for the writer */
-		order_unlock(&state_of(a, 0)->lock);
+		for (unsigned i = 0; i < a->granules; i++)
+			wait_for_writer(state_of(a, i));
 	}
 	for (unsigned i = 0; i < a->granules; i++)
 		read_of(t, (a->addr & ~7ull) + i * GRANULE, word[i]);
@@ -385,9 +394,6 @@ static void forked(struct order_thread *t)
 	bool flows = order_used->thread_size == sizeof(struct own);
 
 	(void)t;
-	pool.lock = 0; /* another thread may have held it; it is gone */
-	for (unsigned i = 0; i < OBJECTS; i++)
-		last_op[i].lock = 0;
 	for (uint32_t slot = 0; slot < order_slots(); slot++) {
 		struct own *own = order_thread_of(slot)->own;
 		for (uint32_t i = 0; i < own->edges.room; i++)

@@ -479,7 +479,6 @@ enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, 
 void pages_forked(void)
 {
 	region_process = (region_process + 1) & 0xffff;
-	fine_lock = 0;
 	for (struct fine_block *b = fine_blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n; i++)
 			words_forked(b->page[i]);

@@ -312,12 +312,6 @@ static bool replay_access(struct order_thread *t, struct access *a)
 	return done;
 }
 
-static void forked(struct order_thread *t)
-{
-	(void)t;
-	pool.lock = 0; /* another thread may have held it; it is gone */
-}
-
 /* ---- print ------------------------------------------------------------------------------------------------------- */
 
 #ifdef HEDDLE_TOOL
@@ -423,15 +417,7 @@ const struct order_scheme order_stride = {
 	.version = 1,
 	.state_size = sizeof(struct state),
 	.thread_size = sizeof(struct own),
-	.record = { .open = open,
-		    .before = record_before,
-		    .after = record_after,
-		    .access = record_access,
-		    .forked = forked },
-	.replay = { .open = open,
-		    .before = replay_before,
-		    .after = replay_after,
-		    .access = replay_access,
-		    .forked = forked },
+	.record = { .open = open, .before = record_before, .after = record_after, .access = record_access },
+	.replay = { .open = open, .before = replay_before, .after = replay_after, .access = replay_access },
 	FOR_TOOL
 };

@@ -42,6 +42,8 @@
  * 7. Replay: `ended` and `reads` of a thread are release stores of its own; who waits for them loads with acquire.
  *    `ended` is stored before the event that begins the next transaction waits for anything; a SPLIT entry is looked at
  *    when the event before it is finished, so that it is stored before an acquire waits.
+ * 8. In the child of a fork the other threads' transactions and reads are done, and numbers begin anew for those that
+ *    come into their slots: whatever a state or the thread that forked knows of another thread from before is forgotten.
  *
  * `tplay:published` is the print: bookkeeping without the access, counts before it, and a split only if S directly waits
  * for T: a cycle of three transactions stands still at replay. It is there to be measured.
@@ -56,7 +58,7 @@ struct state {
 	uint64_t reads; /* what its thread had read by then */
 	uint64_t site;
 	uint32_t reader; /* slot + 1 of the last read, for the clocks */
-	uint32_t unused;
+	uint32_t forks;	 /* those before writer and reader were set */
 	uint64_t reader_transaction;
 	uint64_t reader_site;
 };
@@ -65,6 +67,7 @@ _Static_assert(sizeof(struct state) == 64, "a power of two");
 enum { COUNTS_MAX = 7 };
 
 static uint64_t begun; /* transactions of all threads */
+static uint32_t forks; /* this process is the child of so many, one of the other */
 static uint32_t graph; /* lock of all clocks and of the objects */
 static struct pool pool;
 
@@ -75,13 +78,18 @@ static struct object {
 	uint32_t slot;
 } objects[OBJECTS];
 
+static void forget_objects(void)
+{
+	for (unsigned i = 0; i < OBJECTS; i++)
+		objects[i] = (struct object){ 0 };
+}
+
 static void open(void)
 {
 	begun = 0;
-	graph = 0;
+	graph = forks = 0;
 	pool = (struct pool){ 0 };
-	for (unsigned i = 0; i < OBJECTS; i++)
-		objects[i] = (struct object){ 0 };
+	forget_objects();
 }
 
 static struct state *state_of(const struct access *a, unsigned granule)
@@ -287,9 +295,12 @@ static uint64_t new_stamp(void)
 static void gather(struct order_thread *t, const struct access *a, struct sources *from)
 {
 	for (unsigned i = 0; i < a->granules; i++) {
-		gather_writer(t, state_of(a, i), from);
+		const struct state *s = state_of(a, i);
+		if (unlikely(s->forks != forks)) /* invariant 8 */
+			continue;
+		gather_writer(t, s, from);
 		if (access_writes(a))
-			gather_reader(t, state_of(a, i), from);
+			gather_reader(t, s, from);
 	}
 	if (access_writes(a))
 		gather_counts(t, from);
@@ -328,6 +339,10 @@ static void leave_mark(struct order_thread *t, const struct access *a, struct st
 {
 	struct own *own = t->own;
 
+	if (unlikely(s->forks != forks)) {
+		s->writer = s->reader = 0;
+		s->forks = forks;
+	}
 	if (access_writes(a)) {
 		s->writer = t->slot + 1;
 		s->transaction = own->transaction;
@@ -590,10 +605,20 @@ static void replay_end(struct order_thread *t)
 	own->open = own->last_was_read = false;
 }
 
+/* Invariant 8. An entry of the parent's that was looked at is none of this process's. */
 static void forked(struct order_thread *t)
 {
-	(void)t;
-	graph = pool.lock = 0; /* another thread may have held them; it is gone */
+	struct own *own = own_of(t->slot);
+
+	forks++;
+	forget_objects();
+	for (uint32_t slot = 0; slot < order_slots(); slot++)
+		if (slot != t->slot && own_of(slot))
+			*own_of(slot) = (struct own){ 0 };
+	own->waited = own->counted = own->seen = (struct vector){ 0 };
+	own->clock = 0;
+	own->clock_room = 0;
+	own->head = 0;
 }
 
 #ifdef HEDDLE_TOOL

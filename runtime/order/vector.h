@@ -8,6 +8,7 @@
 
 /* ---- memory in small pieces; it stays ----------------------------------------------------------------------- */
 
+/* `at` and `left` are true at every moment, or room is wasted: a fork may leave a thread behind in the middle. */
 struct pool {
 	uint32_t lock;
 	uint8_t *at;
@@ -16,14 +17,16 @@ struct pool {
 
 __attribute__((unused)) static void *pool_take(struct pool *p, size_t n)
 {
+	n = (n + 15) & ~15ul;
 	order_lock(&p->lock);
 	if (n > p->left) {
-		p->left = n > 1 << 16 ? n : 1 << 16;
-		p->at = order_memory(p->left);
+		size_t room = n > 1 << 16 ? n : 1 << 16;
+		__atomic_store_n(&p->at, order_memory(room), __ATOMIC_RELEASE);
+		__atomic_store_n(&p->left, room, __ATOMIC_RELEASE);
 	}
 	void *got = p->at;
-	p->at += (n + 15) & ~15ul;
-	p->left -= p->left < ((n + 15) & ~15ul) ? p->left : (n + 15) & ~15ul;
+	__atomic_store_n(&p->left, p->left - n, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->at, p->at + n, __ATOMIC_RELEASE);
 	order_unlock(&p->lock);
 	return got;
 }

@@ -489,3 +489,14 @@ def case_forked_team(t):
             recorded = t.record([program, '4'], trace=trace, options=[f'--order={order}'], timeout=120)
             t.check(recorded.status in (0, 1), f'{order}: {recorded}')
             t.replays(recorded, trace=trace, times=2, timeout=120)
+
+
+def case_forked_beside(t):
+    """A child uses memory whose locks were held, by threads that it does not have, when it was forked."""
+    program = t.path('forked_beside')
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', f'-I{ROOT}/tests/bugs', '-o', program,
+                os.path.join(PARTS, 'forked_beside.c')])
+    for order, _ in cells.orders(t.settings.build):
+        for number in range(t.count(2, 20)):
+            recorded = t.record([program, '3'], trace=t.path(f'{order}-{number}'), options=[f'--order={order}'], timeout=60)
+            t.check(recorded.status == 0, f'{order}: {recorded}')

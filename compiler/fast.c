@@ -116,14 +116,17 @@ INLINE _Bool __heddle_open_two(struct hook_self *self, uint64_t events, const vo
 	return both((claim(self, first) & claim(self, first + size - 1) & kind) != 0, events < GET(self->until));
 }
 
-/* Is a range of at most two pages claimed? A longer one goes to the runtime. */
+/* Is a range claimed? A long one goes to the runtime. */
 static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first, uint64_t size, uint64_t kind)
 {
 	uint64_t last = first + size - 1;
 
 	if (!size)
 		return 1;
-	return (last >> self->shift) - (first >> self->shift) <= 1 && (claim(self, first) & claim(self, last) & kind);
+	if (size > HOOK_PAGE)
+		return (size <= HOOK_RANGE_MAX || self->shift == 63) &&
+		       __heddle_pages(self, first >> self->shift, last >> self->shift, kind);
+	return (claim(self, first) & claim(self, last) & kind) != 0;
 }
 
 INLINE _Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
@@ -224,7 +227,7 @@ INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, 
 	uint64_t way = stride * more, back = (int64_t)stride < 0 ? way : 0, on = (int64_t)stride < 0 ? 0 : way;
 	uint64_t page = (first + back) >> self->shift, last = (first + on + size - 1) >> self->shift;
 
-	if ((int64_t)stride > 4096 || (int64_t)stride < -4096)
+	if ((int64_t)stride > (int64_t)HOOK_PAGE || (int64_t)stride < -(int64_t)HOOK_PAGE)
 		return __heddle_apart(self, first, stride, more, size, kind);
 	if (last - page > 1)
 		return __heddle_pages(self, page, last, kind);
@@ -454,7 +457,7 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
 KEPT __attribute__((noinline)) uint64_t __heddle_string_claimed(struct hook_self *self, const char *string,
 								uint64_t limit, uint8_t end, uint64_t kind)
 {
-	uint64_t room = 4096 - ((uint64_t)string & 4095), most = limit < room ? limit : room;
+	uint64_t room = HOOK_PAGE - (uint64_t)string % HOOK_PAGE, most = limit < room ? limit : room;
 
 	if (!string || !(claim(self, (uint64_t)string) & kind))
 		return 0;

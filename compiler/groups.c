@@ -120,7 +120,7 @@ static void add_check(struct module *m, struct group *g, const struct access *a)
 			continue;
 		int64_t from = apart < t->from ? apart : t->from;
 		int64_t to = apart + a->size > t->to ? apart + a->size : t->to;
-		if (to - from > (t->writes == writes ? 2048 : 64))
+		if (to - from > (t->writes == writes ? (int64_t)HOOK_PAGE : 64))
 			continue;
 		t->alone &= from == t->from && to == t->to;
 		t->from = from;

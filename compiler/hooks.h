@@ -34,6 +34,7 @@
  * Words
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
  *            thread itself writes it, so record and replay count alike, whichever way an access took.
+ *   page     HOOK_PAGE bytes, aligned; smaller than the kernel's: what two threads use side by side seldom shares one.
  *   claim    a right to access a page without asking. The byte of a page has HOOK_READ and HOOK_WRITE. With shift 63
  *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
  *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
@@ -57,12 +58,15 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 4
+#define HOOK_VERSION 5
 
+#define HOOK_PAGE_SHIFT 9
+#define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
 #define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
 #define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
+#define HOOK_RANGE_MAX	8192	      /* of an access in one bracket */
 
 /* Bits of a claim. Words: some granules of the page may be the thread's own, which entry.S looks up where the claim is missing. */
 enum { HOOK_READ = 1, HOOK_WRITE = 2, HOOK_WORDS = 8 };

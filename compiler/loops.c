@@ -121,7 +121,7 @@ static bool join(struct together *t, int64_t apart, const struct plugin_range *r
 	int64_t from = apart < t->from ? apart : t->from;
 	int64_t end = apart + (int64_t)range->size, to = end > t->to ? end : t->to;
 
-	if (to - from > (t->writes == range->writes ? 2048 : 64))
+	if (to - from > (t->writes == range->writes ? (int64_t)HOOK_PAGE : 64))
 		return false;
 	t->from = from, t->to = to, t->writes |= range->writes;
 	return true;
@@ -133,7 +133,7 @@ static bool add(void *arg, struct plugin_copying *copying, const void *first, co
 	struct copying *c = arg;
 	int64_t apart;
 
-	if (!range->size || range->size > 2048)
+	if (!range->size || range->size > HOOK_PAGE)
 		return false;
 	for (size_t i = 0; i < c->together_count; i++) {
 		struct together *t = &c->together[i];

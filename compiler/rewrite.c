@@ -268,7 +268,7 @@ static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMV
 	case SHAPE_COPY_OUT: return CALL_FAST(open_range, self, events, a->addr, length(m, a), kind);
 	default: break;
 	}
-	if (a->size > 4096)
+	if (a->size > HOOK_PAGE)
 		return CALL_FAST(open_range, self, events, a->addr, size, kind);
 	return may_cross(a) ? CALL_FAST(open_two, self, events, a->addr, size, kind) :
 			      CALL_FAST(open, self, events, a->addr, kind);
@@ -402,7 +402,7 @@ static void held_diamond(struct module *m, const struct access *a, LLVMValueRef 
 	LLVMBasicBlockRef miss_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 	LLVMBasicBlockRef slow_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 
-	if (a->size && a->size <= 4096) /* in two pages at most */
+	if (a->size && a->size <= HOOK_PAGE) /* in two pages at most */
 		likely(m, LLVMBuildCondBr(builder, held_hit(m, a), fast_block, miss_block));
 	else
 		LLVMBuildBr(builder, miss_block);

@@ -285,7 +285,7 @@ uint8_t *order_claims(uint32_t slot)
 {
 	static uint32_t lock;
 	static uint8_t mapped[MAP_SLOTS];
-	uint64_t size = MAP_PROGRAM_END >> 12, at = MAP_CLAIMS_BASE + slot * size;
+	uint64_t size = MAP_PROGRAM_END >> HOOK_PAGE_SHIFT, at = MAP_CLAIMS_BASE + slot * size;
 	if (unlikely(!__atomic_load_n(&mapped[slot], __ATOMIC_ACQUIRE))) {
 		order_lock(&lock);
 		if (!mapped[slot])

@@ -3,7 +3,7 @@
  *
  * One map for aarch64 and x86-64. Everything lies below 2^47, which both offer
  * to every process. The program's own memory is kept below 2^40, so that a
- * table with a byte per 4 KiB page takes 256 MiB of address space a thread;
+ * table with a byte per 512 bytes takes 2 GiB of address space a thread;
  * everything of ours lies above 2^46, where no program asks to be.
  *
  *   from              to                what
@@ -15,11 +15,11 @@
  *   00a0_0000_0000    00f8_0000_0000    arenas of the allocator, by slot
  *   00f8_0000_0000    00ff_fff0_0000    stack of the first thread, growing down
  *   00ff_fff1_0000    00ff_fff2_0000    where the program's signal handlers return to
+ *   5000_0000_0000    6000_0000_0000    claim tables, by slot
  *   6000_0000_0000    6000_1000_0000    loader and runtime (with the gate first)
  *   6000_1000_0000    6000_1100_0000    control page, table of entries for libheddle.so
  *   6001_0000_0000    6004_0000_0000    stacks of the runtime, by slot
  *   6010_0000_0000    6090_0000_0000    rings and streams, by slot
- *   6100_0000_0000    6300_0000_0000    claim tables, by slot
  *   6300_0000_0000    6400_0000_0000    tables of the order schemes
  *   6400_0000_0000    6c00_0000_0000    their states per 8 bytes of the program
  *   6c00_0000_0000    6d00_0000_0000    replay --races: a word per 8 bytes of the program
@@ -53,7 +53,8 @@
 #define MAP_SIGNAL_RETURN 0x00fffff10000ul
 #define MAP_PROGRAM_END	  0x010000000000ul
 
-#define MAP_OURS_BASE	   0x600000000000ul
+#define MAP_OURS_BASE	   0x500000000000ul
+#define MAP_CLAIMS_BASE	   0x500000000000ul
 #define MAP_LOADER_BASE	   0x600000000000ul /* also in loader/loader.lds */
 #define MAP_LOADER_END	   0x600010000000ul
 #define MAP_CONTROL_BASE   0x600010000000ul
@@ -64,7 +65,6 @@
 #define MAP_STREAMS_END	   0x609000000000ul
 #define MAP_STAMPS_BASE	   0x609000000000ul
 #define MAP_STAMPS_ROOM	   0x000c00000000ul /* per level */
-#define MAP_CLAIMS_BASE	   0x610000000000ul
 #define MAP_TABLES_BASE	   0x630000000000ul
 #define MAP_TABLES_END	   0x640000000000ul
 #define MAP_SHADOW_BASE	   0x640000000000ul

@@ -146,7 +146,7 @@ extern const char *order_variant;
 struct hook_self;
 /* A slot's counts, for all below order_slots(); they stay, and go on counting, when the slot is used again. */
 struct hook_self *order_self(uint32_t slot);
-/* A slot's table of claims, one byte per 4 KiB of the program's memory, zero at first; 0: there are none (the tool). */
+/* A slot's table of claims, one byte per page (compiler/hooks.h) of the program's memory, zero at first; 0: there are none (the tool). */
 uint8_t *order_claims(uint32_t slot);
 /* Record: every thread of the process has run a full barrier between the call and the return. */
 void order_membarrier(void);

@@ -15,7 +15,7 @@
 #define REGION_SHIFT 8
 #endif
 #define REGION_MASK ((2ull << REGION_SHIFT) - 1) /* of a count of events, which is twice their number */
-#define PAGE_SHIFT  12
+#define PAGE_SHIFT  HOOK_PAGE_SHIFT
 #define PAGE_BYTES  (1ull << PAGE_SHIFT)
 
 /* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself. */
@@ -50,12 +50,13 @@ struct words {
 	uint64_t readers; /* changed under the lock */
 };
 
-_Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 12, "entry.S knows them");
+_Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 9, "entry.S knows them");
 
 #define REGION_SLOTS  8192
-#define REGION_RANGES 64 /* held at once; also pieces of fine pages among them */
+#define REGION_RANGES 64  /* held at once */
+#define REGION_PIECES 512 /* of fine pages among them */
 
-#define REGION_LET_GO 8192 /* pages that a thread lets go of, at most */
+#define REGION_LET_GO 65536 /* pages that a thread lets go of, at most */
 
 struct held {
 	uint64_t from, to;
@@ -75,8 +76,8 @@ struct region_thread {
 	uint32_t leaving; /* how many it will let go of */
 	uint32_t ranges, pieces;
 	struct held range[REGION_RANGES]; /* that are held */
-	struct held piece[REGION_RANGES]; /* of them, in fine pages: their words are locked */
-	uint64_t leave[REGION_LET_GO];	  /* the numbers of those pages; some may be gone */
+	struct held piece[REGION_PIECES]; /* of them, in fine pages: their words are locked */
+	uint32_t leave[REGION_LET_GO];	  /* the numbers of those pages; some may be gone */
 	uint64_t known[REGION_SLOTS];	  /* record: end of a region of that thread that this one follows */
 	uint64_t logged[REGION_SLOTS];	  /* region of the last edge from that thread; both directions */
 };
@@ -159,6 +160,8 @@ static inline uint8_t page_state(const struct page *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
+/* Of each slot, once it has claims: set by its thread before the first, so who finds the thread's name in a page finds it (the page's lock). */
+extern struct region_thread *region_threads[REGION_SLOTS];
 void pages_open(void);
 void pages_forked(void);
 /* Before the thread waits, and after a cut: others get the pages that move for nothing. */

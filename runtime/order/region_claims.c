@@ -13,6 +13,7 @@
 #endif
 
 struct page *region_pages, region_any_page;
+struct region_thread *region_threads[REGION_SLOTS];
 uint32_t region_process;
 
 /* Pages that were ever fine, for forks: a list of blocks. */
@@ -29,6 +30,8 @@ void pages_open(void)
 	region_any_page = (struct page){ 0 };
 	fine_blocks = 0;
 	fine_lock = region_process = 0;
+	for (uint32_t i = 0; i < REGION_SLOTS; i++)
+		region_threads[i] = 0;
 }
 
 /* ---- the page's lock ------------------------------------------------------------------------------------------------- */
@@ -71,9 +74,12 @@ static void set_state(struct page *p, enum page_state state)
 
 /* ---- revocation -------------------------------------------------------------------------------------------------------- */
 
+/* The claim of a thread; 0: the slot has had none that made an access. */
 static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 {
-	return &order_claims(slot)[addr >> PAGE_SHIFT];
+	struct region_thread *own = region_threads[slot];
+
+	return own ? &own->claims[addr >> PAGE_SHIFT] : 0;
 }
 
 /* The claim of this thread; only it gives itself more. */
@@ -81,7 +87,7 @@ static void set_claim(struct region_thread *own, const struct page *p, uint64_t 
 {
 	__atomic_store_n(&own->claims[addr >> PAGE_SHIFT], kind, __ATOMIC_RELAXED);
 	if (kind && p->moves && own->leaving < REGION_LET_GO)
-		own->leave[own->leaving++] = addr >> PAGE_SHIFT;
+		own->leave[own->leaving++] = (uint32_t)(addr >> PAGE_SHIFT);
 }
 
 /* Clears bits of a claim. True: it had some of them. In one step, since its thread may just let go of it. */
@@ -89,7 +95,7 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
 {
 	uint8_t *claim = claim_of(slot, addr);
 
-	return __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&
+	return claim && __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&
 	       __atomic_fetch_and(claim, (uint8_t)~bits, __ATOMIC_ACQUIRE) & bits;
 }
 
@@ -124,9 +130,11 @@ void claims_let_go(struct order_thread *t)
 /* Has `slot` let go of it? Its last region with the page then; else 0. */
 static uint64_t region_let_go(uint32_t slot, uint64_t addr)
 {
-	if (!(__atomic_load_n(claim_of(slot, addr), __ATOMIC_ACQUIRE) & CLAIM_LET_GO))
+	const uint8_t *claim = claim_of(slot, addr);
+
+	if (!claim || !(__atomic_load_n(claim, __ATOMIC_ACQUIRE) & CLAIM_LET_GO))
 		return 0;
-	return __atomic_load_n(&region_of(order_thread_of(slot))->let_go, __ATOMIC_RELAXED);
+	return __atomic_load_n(&region_threads[slot]->let_go, __ATOMIC_RELAXED);
 }
 
 /* This thread comes for the page. */
@@ -153,6 +161,8 @@ uint64_t region_left(uint32_t slot, bool had)
 	return region_begun(now > seen ? now : seen);
 }
 
+#define BLOCK_BYTES 4096
+
 /*
  * A membarrier interrupts all cores and costs some microseconds, whatever it is for; and who takes pages of others one after the
  * other mostly needs the next ones, too. So claims of pages that follow are taken away with the same barrier, under their locks: the more, the
@@ -160,10 +170,10 @@ uint64_t region_left(uint32_t slot, bool had)
  * held are not waited for.
  */
 #ifndef AHEAD
-#define AHEAD 16
+#define AHEAD 128
 #endif
 struct ahead {
-	struct page *page[AHEAD];
+	struct page *page[AHEAD + BLOCK_BYTES / PAGE_BYTES];
 	unsigned n, most;
 };
 
@@ -174,13 +184,16 @@ static struct page *lock_next(struct ahead *ahead, uint64_t addr)
 	return region_pages && ahead->n < ahead->most && trylock_page(q) ? q : 0;
 }
 
-/* After the last page that was taken? */
+/* The rest of the block, and twice as many as last time after that if this is the page after those. */
 static unsigned how_many(struct region_thread *own, uint64_t addr)
 {
 	bool goes_on = addr >> PAGE_SHIFT == own->page_after;
 
-	own->ahead = !goes_on ? 0 : own->ahead ? 2 * own->ahead : 1;
-	return own->ahead = own->ahead < AHEAD ? own->ahead : AHEAD;
+	unsigned block = (unsigned)((BLOCK_BYTES - 1 - addr % BLOCK_BYTES) / PAGE_BYTES);
+
+	own->ahead = !goes_on ? 0 : own->ahead ? 2 * own->ahead : BLOCK_BYTES / PAGE_BYTES;
+	own->ahead = own->ahead < AHEAD ? own->ahead : AHEAD;
+	return block + own->ahead;
 }
 
 static void note_taken(struct region_thread *own, uint64_t addr, const struct ahead *ahead)
@@ -223,7 +236,9 @@ static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 		set_left(p, slot, let_go, 0);
 		return false;
 	}
-	struct ahead ahead = { .n = 0, .most = had ? how_many(own, addr) : 0 };
+	struct ahead ahead;
+	ahead.n = 0;
+	ahead.most = had ? how_many(own, addr) : 0;
 
 	if (had) {
 		clear_owned_ahead(&ahead, p, addr, bits);
@@ -273,7 +288,9 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 {
 	uint32_t slots = order_slots();
 	bool some = clear_readers(t, p, addr);
-	struct ahead ahead = { .n = 0, .most = some ? how_many(region_of(t), addr) : 0 };
+	struct ahead ahead;
+	ahead.n = 0;
+	ahead.most = some ? how_many(region_of(t), addr) : 0;
 	uint64_t who = some ? clear_shared_ahead(&ahead, t, addr) : 0;
 
 	if (some) {
@@ -417,6 +434,74 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
 	set_state(p, kind & HOOK_WRITE && !taken ? PAGE_OWNED : PAGE_SHARED);
 }
 
+/*
+ * Pages are small, and most memory is used in larger pieces: with a page that a thread gets in peace it also gets those that follow in its
+ * block, if they have the same past, and nobody needs to be asked or waited for. What threads use side by side has not, so each gets its own.
+ */
+/* Has it let go of the page, in a region that this thread follows? */
+static uint64_t has_left(const struct region_thread *own, uint32_t slot, uint64_t addr)
+{
+	uint64_t let_go = region_let_go(slot, addr);
+
+	return own->known[slot] >= let_go ? let_go : 0;
+}
+
+static bool readers_have_left(const struct order_thread *t, struct page *q, uint64_t addr)
+{
+	uint32_t slots = order_slots();
+
+	for (uint32_t slot = 0; slot < slots; slot++) {
+		if (slot == t->slot || !(q->readers & word_bit(slot)))
+			continue;
+		if (!has_left(region_of(t), slot, addr))
+			return false;
+		q->moves = LET_GO_AGAIN;
+	}
+	return true;
+}
+
+/* May this thread have it at once: is nobody's claim in the way, and all edges implied? */
+static bool comes_free(struct order_thread *t, struct page *q, uint64_t addr, uint8_t kind)
+{
+	struct region_thread *own = region_of(t);
+	uint32_t owner = word_slot(q->writer);
+
+	if (q->state == PAGE_FINE || !region_follows(own, t->slot, q->writer))
+		return false;
+	if (q->state == PAGE_OWNED && owner != t->slot) {
+		uint64_t let_go = has_left(own, owner, addr);
+		if (!let_go)
+			return false;
+		set_left(q, owner, let_go, 0);
+		q->moves = LET_GO_AGAIN;
+		return true;
+	}
+	return !(kind & HOOK_WRITE) || !q->readers || readers_have_left(t, q, addr);
+}
+
+static void claim_block(struct order_thread *t, const struct page *was, uint64_t addr, uint8_t kind)
+{
+	uint64_t end = (addr | (BLOCK_BYTES - 1)) + 1;
+
+	for (uint64_t at = (addr | (PAGE_BYTES - 1)) + 1; at < end; at += PAGE_BYTES) {
+		struct page *q = page_of(at);
+		if ((__atomic_load_n(&region_of(t)->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & kind) == kind)
+			continue;
+		if (!trylock_page(q))
+			return;
+		bool free = q->state == was->state && q->readers == was->readers &&
+			    word_slot(q->writer) == word_slot(was->writer) && !q->writer == !was->writer &&
+			    comes_free(t, q, at, kind);
+		if (free) {
+			count_return(region_of(t), q, at);
+			settle(t, q, at, kind, false);
+		}
+		unlock_page(q);
+		if (!free)
+			return;
+	}
+}
+
 /* Shall the page be fine if it has to be taken away once more? */
 static bool is_contested(const struct page *p)
 {
@@ -440,6 +525,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	forget_contests(own, p);
 	if (p->state == PAGE_OWNED && is_contested(p))
 		kind |= HOOK_WRITE; /* a fine page has no reader with a claim left */
+	struct page was = *p;
 	bool taken = get_ready(t, p, a->addr, kind);
 	/* Seen with the page's unlocking at the latest: who takes the page from us must count this event. */
 	bracket_open(own);
@@ -453,6 +539,8 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 		p->contests++;
 	if (taken)
 		own->took = own->self->events / 2 - own->skipped;
+	else
+		claim_block(t, &was, a->addr, kind);
 	order_chaos(t);
 	unlock_page(p);
 	return done ? DONE : FAULTS;
@@ -467,9 +555,11 @@ enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, 
 	lock_page(p);
 	bool fine = p->state == PAGE_FINE;
 	if (!fine) {
+		struct page was = *p;
 		get_ready(t, p, addr, kind);
 		bracket_open(own);
 		settle(t, p, addr, kind, false);
+		claim_block(t, &was, addr, kind);
 	}
 	unlock_page(p);
 	return fine ? LOOK_AGAIN : DONE;

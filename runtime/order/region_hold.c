@@ -27,7 +27,7 @@ static void get_claims(struct order_thread *t, const struct held *r)
 
 	for (uint64_t at = r->from; own->claims && at < r->to; at = next_page(at, r->to)) {
 		struct page *p = page_of(at);
-		bool many = fine >= REGION_RANGES / 4;
+		bool many = fine >= REGION_PIECES / 4;
 		if (page_state(p) == PAGE_FINE && !many)
 			fine++;
 		else if (page_state(p) == PAGE_FINE)
@@ -50,7 +50,7 @@ static bool hold_all(struct order_thread *t, const struct held *r, bool *disowne
 				return false;
 			continue;
 		}
-		if (own->pieces == REGION_RANGES || !words_lock(t, at, to, disowned))
+		if (own->pieces == REGION_PIECES || !words_lock(t, at, to, disowned))
 			return false;
 		own->piece[own->pieces++] = (struct held){ at, to, r->kind };
 	}

@@ -280,7 +280,7 @@ hook_entry_\name:
  */
 .macro own_granule else
 	ldr x5, [x0, #SELF_CLAIMS]
-	lsr x6, x2, #12
+	lsr x6, x2, #9
 	ldrb w5, [x5, x6]
 	tbz w5, #3, \else
 	mov x5, #0x6400 << 32

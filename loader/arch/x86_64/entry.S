@@ -277,7 +277,7 @@ hook_entry_\name:
  */
 .macro own_granule else
 	mov %rdx, %rax
-	shr $12, %rax
+	shr $9, %rax
 	mov SELF_CLAIMS(%rdi), %r11
 	testb $8, (%r11, %rax)
 	jz \else

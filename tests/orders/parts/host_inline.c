@@ -46,7 +46,7 @@ void inline_set_up(struct worker *w, bool claims)
 	w->self.until = ~0ull;
 	if (!claims)
 		return;
-	w->claims = order_memory(1ul << (ORDER_ADDRESS_BITS - 12));
+	w->claims = order_memory(1ul << (ORDER_ADDRESS_BITS - HOOK_PAGE_SHIFT));
 	if (!w->order.slot && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0)) {
 		perror("order-stress: membarrier");
 		exit(2);
@@ -114,7 +114,7 @@ static bool is_simple(const struct access *a)
 static bool is_own(struct worker *w, const struct access *a)
 {
 	return host_mode == RECORD && is_simple(a) && w->self.shift == 12 &&
-	       __atomic_load_n(&w->self.claims[a->addr >> 12], __ATOMIC_RELAXED) & HOOK_WORDS &&
+	       __atomic_load_n(&w->self.claims[a->addr >> HOOK_PAGE_SHIFT], __ATOMIC_RELAXED) & HOOK_WORDS &&
 	       __atomic_load_n((uint64_t *)order_state(a->addr), __ATOMIC_RELAXED) == w->self.mine;
 }
 

@@ -211,6 +211,8 @@ static void one_locked(struct worker *w)
 	host_unlock(w, m);
 }
 
+#define PAGE_WORDS (HOOK_PAGE / sizeof(uint64_t))
+
 /* Page after page, one or two words of each: a thread that takes them from others takes the next ones along. */
 static void one_sweep(struct worker *w)
 {
@@ -218,7 +220,7 @@ static void one_sweep(struct worker *w)
 	bool writes = number(w) & 1;
 
 	for (unsigned i = 0; i < pages; i++) {
-		uint64_t *p = memory + (from + i) * 512 + below(number(w), 2);
+		uint64_t *p = memory + (from + i) * PAGE_WORDS + below(number(w), 2);
 		if (writes)
 			store(w, true, p, w->hash + i);
 		else
@@ -226,7 +228,8 @@ static void one_sweep(struct worker *w)
 	}
 }
 
-/* Pages that change hands with a lock, mostly: a thread lets go of them where it synchronises. */
+/* Pages that change hands with a lock, mostly: a thread lets go of them where it synchronises. Each lock has a block of pages; some
+   accesses are of another lock's. */
 static void one_handed_over(struct worker *w)
 {
 	unsigned m = below(number(w), 4);
@@ -235,7 +238,8 @@ static void one_handed_over(struct worker *w)
 	if (locked)
 		host_lock(w, m);
 	for (unsigned i = 0, n = 1 + below(number(w), 4); i < n; i++) {
-		uint64_t *p = memory + m * 512 + below(number(w), 3);
+		unsigned block = number(w) & 15 ? m : below(number(w), 4);
+		uint64_t *p = memory + block * 512 + below(number(w), 8) * PAGE_WORDS + below(number(w), 3);
 		if (number(w) & 1)
 			store(w, true, p, w->hash + i);
 		else

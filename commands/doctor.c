@@ -362,7 +362,9 @@ static long read_number(const char *path)
 static int probe_overcommit(void)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	return mmap(NULL, 256ul << 20, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? errno : 0;
+	return mmap(NULL, MAP_PROGRAM_END >> HOOK_PAGE_SHIFT, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ?
+		       errno :
+		       0;
 }
 
 static void check_overcommit(struct finding *f)
@@ -372,10 +374,10 @@ static void check_overcommit(struct finding *f)
 
 	if (e)
 		found(f, LIMITED, "raise RLIMIT_AS, or set vm.overcommit_memory to 0 or 1",
-		      "256 MiB of address space are not to be had (overcommit mode %ld): %s", mode, why(e));
+		      "2 GiB of address space are not to be had (overcommit mode %ld): %s", mode, why(e));
 	else if (mode == 2)
 		found(f, LIMITED, "programs with many threads may need vm.overcommit_memory=0",
-		      "strict overcommit (mode 2), but 256 MiB at once are given");
+		      "strict overcommit (mode 2), but 2 GiB at once are given");
 	else
 		found(f, FINE, "", "overcommit mode %ld", mode);
 }

@@ -57,7 +57,7 @@ _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uin
 _Bool __heddle_due(struct hook_self *self);
 uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t how,
 			       uint64_t kind);
-struct hook_self *__heddle_attach(void) __attribute__((weak));
+struct hook_self *__heddle_attach_as(uint64_t version) __attribute__((weak));
 
 /* ---- inlined ------------------------------------------------------------------------------------------------------- */
 
@@ -227,7 +227,7 @@ INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, 
 	uint64_t way = stride * more, back = (int64_t)stride < 0 ? way : 0, on = (int64_t)stride < 0 ? 0 : way;
 	uint64_t page = (first + back) >> self->shift, last = (first + on + size - 1) >> self->shift;
 
-	if ((int64_t)stride > (int64_t)HOOK_PAGE || (int64_t)stride < -(int64_t)HOOK_PAGE)
+	if (((int64_t)stride > (int64_t)HOOK_PAGE || (int64_t)stride < -(int64_t)HOOK_PAGE) && self->shift != 63)
 		return __heddle_apart(self, first, stride, more, size, kind);
 	if (last - page > 1)
 		return __heddle_pages(self, page, last, kind);
@@ -361,7 +361,7 @@ KEPT const struct hook_ops __heddle_native_ops = {
 
 KEPT struct hook_self *__heddle_find(void)
 {
-	struct hook_self *self = __heddle_attach ? __heddle_attach() : 0;
+	struct hook_self *self = __heddle_attach_as ? __heddle_attach_as(HOOK_VERSION) : 0;
 
 	if (!self) {
 		self = &__heddle_native;

@@ -49,7 +49,7 @@
  *            has changed. So check and access are one step for everybody else.
  *
  * `self` is found through a thread-local pointer of each linked file, which begins as &__heddle_unattached. Its ops
- * attach the thread on its first access: to the runtime (through __heddle_attach, which libheddle.so exports and which
+ * attach the thread on its first access: to the runtime (through __heddle_attach_as, which libheddle.so exports and which
  * is absent outside heddle) or to a struct of the thread's own whose claims are always there.
  *
  * A fault inside the bracket: the runtime closes it before the program's handler begins.
@@ -152,7 +152,8 @@ struct hook_self {
 };
 
 /* Where the runtime finds itself: see above. */
-struct hook_self *__heddle_attach(void);
+struct hook_self *__heddle_attach_as(uint64_t version);
+struct hook_self *__heddle_attach(void); /* up to version 4: libheddle.so says that they are too old */
 
 /* ---- what the binary tells about itself -------------------------------------------------------------------------- */
 

@@ -311,13 +311,21 @@ void order_parks(struct thread *t)
 		scheme_ops->end(&t->order);
 }
 
+/* Where a thread was that the child of a fork does not have: the next one in its slot is nowhere yet. */
+static void forget_gone(struct thread *t)
+{
+	t->order_begun = t->order_released = t->order_paused = t->holds = t->in_hook = false;
+	t->entered = 0;
+	t->given = 0;
+	t->again = 0;
+	t->self = 0; /* in a ring that the parent goes on with */
+}
+
 void order_forked(struct thread *t)
 {
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
-		if (thread_of(slot) != t) {
-			thread_of(slot)->order_begun = false;
-			thread_of(slot)->self = 0; /* in a ring that the parent goes on with */
-		}
+		if (thread_of(slot) != t)
+			forget_gone(thread_of(slot));
 	if (scheme_ops && scheme_ops->forked)
 		scheme_ops->forked(&t->order);
 }

@@ -20,6 +20,7 @@
  *   6000_1000_0000    6000_1100_0000    control page, table of entries for libheddle.so
  *   6001_0000_0000    6004_0000_0000    stacks of the runtime, by slot
  *   6010_0000_0000    6090_0000_0000    rings and streams, by slot
+ *   6200_0000_0000    6220_0000_0000    arguments of exec, by slot
  *   6300_0000_0000    6400_0000_0000    tables of the order schemes
  *   6400_0000_0000    6c00_0000_0000    their states per 8 bytes of the program
  *   6c00_0000_0000    6d00_0000_0000    replay --races: a word per 8 bytes of the program
@@ -65,6 +66,7 @@
 #define MAP_STREAMS_END	   0x609000000000ul
 #define MAP_STAMPS_BASE	   0x609000000000ul
 #define MAP_STAMPS_ROOM	   0x000c00000000ul /* per level */
+#define MAP_ARGS_BASE	   0x620000000000ul
 #define MAP_TABLES_BASE	   0x630000000000ul
 #define MAP_TABLES_END	   0x640000000000ul
 #define MAP_SHADOW_BASE	   0x640000000000ul

@@ -132,7 +132,7 @@ static void record_begin(struct order_thread *t)
 	set_up(t);
 	own->claims = order_claims(t->slot);
 	if (own->claims) {
-		region_threads[t->slot] = own;
+		__atomic_store_n(&region_threads[t->slot], own, __ATOMIC_RELEASE); /* its claims first */
 		own->self->claims = own->claims;
 		own->self->shift = PAGE_SHIFT;
 	}

@@ -160,7 +160,7 @@ static inline uint8_t page_state(const struct page *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
-/* Of each slot, once it has claims: set by its thread before the first, so who finds the thread's name in a page finds it (the page's lock). */
+/* Of each slot, once it has claims: set by its thread before the first. Release and acquire: who shares a bit of `readers` with it looks, too. */
 extern struct region_thread *region_threads[REGION_SLOTS];
 void pages_open(void);
 void pages_forked(void);

@@ -77,7 +77,7 @@ static void set_state(struct page *p, enum page_state state)
 /* The claim of a thread; 0: the slot has had none that made an access. */
 static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 {
-	struct region_thread *own = region_threads[slot];
+	const struct region_thread *own = __atomic_load_n(&region_threads[slot], __ATOMIC_ACQUIRE);
 
 	return own ? &own->claims[addr >> PAGE_SHIFT] : 0;
 }
@@ -430,8 +430,9 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
 	} else {
 		p->readers |= word_bit(t->slot);
 	}
-	set_claim(own, p, addr, taken ? 0 : kind | HOOK_READ);
+	/* in this order: a fork between them leaves no claim that the state does not tell of */
 	set_state(p, kind & HOOK_WRITE && !taken ? PAGE_OWNED : PAGE_SHARED);
+	set_claim(own, p, addr, taken ? 0 : kind | HOOK_READ);
 }
 
 /*

@@ -19,17 +19,16 @@ static uint64_t next_page(uint64_t at, uint64_t to)
 	return next < to ? next : to;
 }
 
-/* Every page of the range has this thread's claim, or is fine; for now. */
-static void get_claims(struct order_thread *t, const struct held *r)
+/* Every page of the range has this thread's claim, or is fine, with not too many of that; for now. */
+static void get_claims(struct order_thread *t, const struct held *r, unsigned *fine)
 {
 	struct region_thread *own = region_of(t);
-	unsigned fine = 0;
 
 	for (uint64_t at = r->from; own->claims && at < r->to; at = next_page(at, r->to)) {
 		struct page *p = page_of(at);
-		bool many = fine >= REGION_PIECES / 4;
+		bool many = *fine >= REGION_PIECES / 4;
 		if (page_state(p) == PAGE_FINE && !many)
-			fine++;
+			++*fine;
 		else if (page_state(p) == PAGE_FINE)
 			claims_coarsen(t, p, at, HOOK_READ | (r->kind & HOOK_WRITE));
 		else if ((__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
@@ -97,8 +96,9 @@ static bool try(struct order_thread *t, bool *disowned)
 {
 	struct region_thread *own = region_of(t);
 
+	unsigned fine = 0;
 	for (unsigned i = 0; i < own->ranges; i++)
-		get_claims(t, &own->range[i]);
+		get_claims(t, &own->range[i], &fine);
 	bracket_open_to_look(own);
 	order_chaos(t);
 	for (unsigned i = 0; i < own->ranges; i++)

@@ -97,6 +97,19 @@ def case_other_hooks(t):
     refused(t, t.record([program]), 'hooks of version 1', f'has version {data[at:at + 1].decode()}', 'rebuild it with this heddle-cc')
 
 
+def case_other_hooks_in_a_library(t):
+    """The program is of this heddle-cc, its library is not: that is found when the library makes its first access."""
+    with open(t.path('library.c'), 'w') as file:
+        file.write('extern void *__heddle_attach(void) __attribute__((weak)); int old(void) { return __heddle_attach ? !__heddle_attach() : 0; }')
+    with open(t.path('user.c'), 'w') as file:
+        file.write('int old(void); int shared; int main(void) { shared++; return old(); }')
+    t.run_well(['gcc', '-shared', '-fPIC', '-o', t.path('library.so'), t.path('library.c')])
+    compiler = os.path.join(t.settings.build, 'bin', 'heddle-cc')
+    t.run_well([compiler, '--select=all', '-o', t.path('user'), t.path('user.c'), t.path('library.so')], timeout=120)
+    t.check(t.run([t.path('user')]).status == 0, 'it runs no more without Heddle')
+    refused(t, t.record([t.path('user')]), 'was built by another version of heddle-cc', 'rebuild it')
+
+
 def case_static_with_hooks(t):
     """A static program's hooks find no runtime: its races would be lost without a word."""
     for flag in '-static', '-static-pie':

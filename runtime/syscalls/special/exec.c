@@ -13,7 +13,6 @@
 #include <linux/mman.h>
 
 #define ARGS_ROOM (16ul << 20) /* per slot: more than the kernel accepts */
-#define ARGS_BASE (MAP_CLAIMS_BASE + (1ul << 32))
 #define SCRIPTS	  4
 
 static long check_access(const char *path)
@@ -72,7 +71,7 @@ static long exec_loader(const struct process *p, const char *path, uint32_t imag
 	static uint64_t none[1];
 	long argc = argv ? count_strings(argv) : 0;
 	uint64_t size = ALIGN_UP((uint64_t)(argc + 16) * 8, page_size);
-	uint64_t args = ARGS_BASE + thread_here()->slot * ARGS_ROOM;
+	uint64_t args = MAP_ARGS_BASE + thread_here()->slot * ARGS_ROOM;
 	if (size > ARGS_ROOM)
 		return -E2BIG;
 	long r = SYS6(__NR_mmap, args, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

@@ -268,8 +268,9 @@ __attribute__((destructor)) static void finish(void)
 			(unsigned long long)mine.self.events / 2);
 }
 
-__attribute__((visibility("default"))) struct hook_self *__heddle_attach(void)
+__attribute__((visibility("default"))) struct hook_self *__heddle_attach_as(uint64_t version)
 {
+	(void)version;
 	if (mode == OFF)
 		return NULL;
 	mine.self.claims = mode == MIXED ? both : none;

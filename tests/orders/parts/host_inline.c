@@ -113,7 +113,7 @@ static bool is_simple(const struct access *a)
 /* As entry.S has it: the granule is the thread's own. */
 static bool is_own(struct worker *w, const struct access *a)
 {
-	return host_mode == RECORD && is_simple(a) && w->self.shift == 12 &&
+	return host_mode == RECORD && is_simple(a) && w->self.shift == HOOK_PAGE_SHIFT &&
 	       __atomic_load_n(&w->self.claims[a->addr >> HOOK_PAGE_SHIFT], __ATOMIC_RELAXED) & HOOK_WORDS &&
 	       __atomic_load_n((uint64_t *)order_state(a->addr), __ATOMIC_RELAXED) == w->self.mine;
 }

@@ -40,7 +40,7 @@ PARTS = {
     'papers-{kernel}': ['papers.py', '--rounds=2', '--kernels={kernel}'],
     'races-{kernel}': ['races.py', '--rounds=2', '--only=^{kernel}$'],
     'peers-{kernel}': ['peers.py', '--only=^{kernel}$'],
-    'gallery': ['gallery.py'],
+    'gallery': ['gallery.py', '--replays=50'],
 }
 
 

@@ -362,9 +362,9 @@ static long read_number(const char *path)
 static int probe_overcommit(void)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	return mmap(NULL, MAP_PROGRAM_END >> HOOK_PAGE_SHIFT, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ?
-		       errno :
-		       0;
+	void *got = mmap(NULL, MAP_PROGRAM_END >> HOOK_PAGE_SHIFT, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	return got == MAP_FAILED ? errno : 0;
 }
 
 static void check_overcommit(struct finding *f)

@@ -11,8 +11,8 @@ static _Noreturn void refuse(void)
 		"heddle: a part of this program, perhaps a library, was built by another version of heddle-cc: "
 		"rebuild it with this one\n";
 
-	if (write(2, what, sizeof what - 1) < 0)
-		_exit(122); /* nobody to tell */
+	ssize_t told = write(2, what, sizeof what - 1);
+	(void)told; /* perhaps there is nobody to tell */
 	_exit(122);
 }
 

@@ -30,7 +30,7 @@ struct answer {
 	uint32_t bytes, checksum;
 };
 
-/* Fletcher's, over bytes. */
+/* Adler's. */
 static uint32_t checksum(const unsigned char *data, size_t count)
 {
 	uint32_t low = 1, high = 0;

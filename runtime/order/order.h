@@ -95,7 +95,8 @@ void order_taken(struct order_thread *t);
 #define ORDER_LOG(t, ...) order_log(t, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (const uint64_t[]){ __VA_ARGS__ })
 
 /* A lock of one 32-bit word, for holding over {log; access}: at most a few hundred instructions. Fair enough under
-   contention: it yields, and a reader that spins on a flag cannot starve its writer. */
+   contention: it yields, and a reader that spins on a flag cannot starve its writer. In the child of a fork those that
+   gone threads held are free. */
 void order_lock(uint32_t *lock);
 void order_unlock(uint32_t *lock);
 

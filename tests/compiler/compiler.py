@@ -47,6 +47,12 @@ def compiler(t, source):
     return (tool(t, 'heddle-c++'), 'clang++-19') if source.endswith('.cpp') else (tool(t, 'heddle-cc'), 'clang-19')
 
 
+def hooked_part(t, name):
+    """A program of parts/ with every access hooked."""
+    t.run_well([tool(t, 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', f'-I{ROOT}/tests/bugs', '-o', t.path(name), os.path.join(PARTS, f'{name}.c')])
+    return t.path(name)
+
+
 def write(t, name, text):
     os.makedirs(os.path.dirname(t.path(name)), exist_ok=True)
     with open(t.path(name), 'w') as file:
@@ -468,8 +474,7 @@ int main(void)
 
 def case_outside(t):
     """Memory where the program wants it: what is only a wish is not followed; what must be there has no claims, which is refused with what to do instead."""
-    program = t.path('outside')
-    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-pthread', '-o', program, os.path.join(PARTS, 'outside.c')])
+    program = hooked_part(t, 'outside')
     for order, how in (('region', 'hint'), ('lamport', 'hint'), ('lamport', 'fixed')):
         recorded = t.record([program, '0x20000000000', how], trace=t.path(f'{order}-{how}'), options=[f'--order={order}'])
         t.check(recorded.status == 0, f'{order}, {how}: {recorded}')
@@ -480,9 +485,7 @@ def case_outside(t):
 
 def case_forked_team(t):
     """A child that goes on with the race of its parent's threads, under every exact order."""
-    program = t.path('forked_team')
-    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', f'-I{ROOT}/tests/bugs', '-o', program,
-                os.path.join(PARTS, 'forked_team.c')])
+    program = hooked_part(t, 'forked_team')
     for order in [name for name, guarantee in cells.orders(t.settings.build) if guarantee == 'exact']:
         for number in range(t.count(3, 50)):
             trace = t.path(f'{order}-{number}')
@@ -493,9 +496,7 @@ def case_forked_team(t):
 
 def case_forked_beside(t):
     """A child uses memory whose locks were held, by threads that it does not have, when it was forked."""
-    program = t.path('forked_beside')
-    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', f'-I{ROOT}/tests/bugs', '-o', program,
-                os.path.join(PARTS, 'forked_beside.c')])
+    program = hooked_part(t, 'forked_beside')
     for order, _ in cells.orders(t.settings.build):
         for number in range(t.count(2, 20)):
             recorded = t.record([program, '3'], trace=t.path(f'{order}-{number}'), options=[f'--order={order}'], timeout=60)

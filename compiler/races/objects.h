@@ -22,6 +22,7 @@ enum object_kind { OBJECT_UNKNOWN, OBJECT_GLOBAL, OBJECT_TLS, OBJECT_STACK, OBJE
 struct object {
 	LLVMValueRef value;
 	enum object_kind kind;
+	bool constant;	/* a variable that the program defines, and nobody can write */
 	bool given;	/* code outside may access it */
 	bool shared;	/* filled in by sharing.c: a second thread can reach it */
 	uint32_t first; /* its places, linked by struct place.next; 0: none */

@@ -67,17 +67,21 @@ static void add_call(const struct call *c)
 	}
 }
 
-/* Where it may be. */
+/* Where it may be. Nobody can write what is constant: such places are as if they were not there. */
 static void place_party(struct party *p)
 {
 	const struct bits *set = objects_of(p->addr);
 
 	p->unknown = !set;
+	p->constant = set;
 	if (!set)
 		return;
 	BITS_EACH(set, place)
 	{
 		const struct object *o = solve_object_at(solve_place((uint32_t)place)->object);
+		if (o->constant)
+			continue;
+		p->constant = false;
 		p->unknown |= o->given;
 		p->shared |= o->shared;
 		p->heap |= o->kind == OBJECT_HEAP;

@@ -149,6 +149,7 @@ struct party {
 	bool write, atomic, frees;
 	bool unknown; /* it may be anywhere, or where code outside may be */
 	bool shared, heap;
+	bool constant; /* it is nowhere that anybody can write */
 	uint32_t function;
 	uint32_t pairs; /* that are left */
 	uint64_t classes;

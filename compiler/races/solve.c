@@ -9,7 +9,7 @@
  * `in` collects what is stored through it, and `out` copies the `in` of all overlapping places. They never form cycles,
  * so a pointer to "anywhere in the object" does not make its members one.
  *
- * An object that is given away: what is stored in it is given away, too, and whatever is read from it may be the unknown.
+ * An object that is given away: what is stored in it is given away, too, and whatever is read from it may be the unknown, unless it is constant.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static node find(node n)
 uint32_t solve_object(enum object_kind kind, LLVMValueRef value)
 {
 	GROW(objects, object_count, object_room);
-	objects[object_count] = (struct object){ .value = value, .kind = kind };
+	bool constant = kind == OBJECT_GLOBAL && LLVMIsGlobalConstant(value) && !LLVMIsDeclaration(value);
+	objects[object_count] = (struct object){ .value = value, .kind = kind, .constant = constant };
 	return object_count++;
 }
 
@@ -155,7 +156,8 @@ static void give_contents(uint32_t place)
 	node in = places[place].in, out = places[place].out;
 
 	nodes[find(in)].give = true;
-	add_place(out, UNKNOWN_PLACE);
+	if (!objects[places[place].object].constant)
+		add_place(out, UNKNOWN_PLACE);
 	bits_add(&given_places, place);
 	changed = true;
 }

@@ -27,6 +27,7 @@ enum {
 };
 
 static const char why_not_shared[] = "no other thread can reach it";
+static const char why_constant[] = "a constant";
 static const char why_alone[] = "while there is only one thread";
 static const char why_no_conflict[] = "no other thread writes it, and nobody reads what it writes, at the same time";
 
@@ -68,7 +69,8 @@ static void list_uses(void)
 		BITS_EACH(objects_of(p->addr), place)
 		{
 			uint32_t object = solve_place((uint32_t)place)->object;
-			if (object != UNKNOWN_OBJECT && solve_object_at(object)->shared)
+			if (object != UNKNOWN_OBJECT && solve_object_at(object)->shared &&
+			    !solve_object_at(object)->constant)
 				add_use((struct use){ object, (uint32_t)place, i });
 		}
 	}
@@ -285,7 +287,7 @@ void warnings_prune(void)
 	for (size_t i = 0; i < warnings.party_count; i++) {
 		struct party *p = &warnings.parties[i];
 		if (!p->why)
-			p->why = !p->shared ? why_not_shared : why_no_conflict;
+			p->why = p->constant ? why_constant : !p->shared ? why_not_shared : why_no_conflict;
 	}
 }
 

@@ -4,7 +4,7 @@
  * which read the objects that heddle-cc makes.
  *
  * Three ways to go:
- *   compile   make bitcode; vectorising and unrolling wait until the link, where the whole program is seen
+ *   compile   make bitcode; vectorising waits until the link, where the whole program is seen
  *   link      lld, with the pass; whatever would lose the pass on the way (another linker, thin LTO) is overruled
  *   neither   -E, -M, --version, no input, ...: clang as it is
  */
@@ -508,10 +508,19 @@ static void add_quietly(struct words *w, const char *const *words)
 /* Or LLVM would move the preparations of calls that hardly ever happen out of loops, and run out of registers. */
 #define COLD_STAYS_COLD "-disable-hoisting-to-hotter-blocks=all"
 
+/* A loop of a few rounds is unrolled whole, which folds what depends on the round. More copies would only be copies of its hooks. */
+#define UNROLL_WHOLE   "-unroll-full-max-count=8"
+#define UNROLL_NO_PART "-unroll-allow-partial=0"
+#define UNROLL_NO_LOOP "-unroll-runtime=0"
+#define UNROLL_NO_PEEL "-unroll-allow-peeling=0"
+
 static void prepare_compile(struct command *c)
 {
-	static const char *const later[] = { "-flto=full",	   "-fno-fat-lto-objects", "-fno-vectorize",
-					     "-fno-slp-vectorize", "-fno-unroll-loops",	   NULL };
+	static const char *const later[] = {
+		"-flto=full", "-fno-fat-lto-objects", "-fno-vectorize", "-fno-slp-vectorize", "-mllvm", UNROLL_WHOLE,
+		"-mllvm",     UNROLL_NO_PART,	      "-mllvm",		UNROLL_NO_LOOP,	      "-mllvm", UNROLL_NO_PEEL,
+		NULL
+	};
 
 	if (!c->debug)
 		add_quietly(&c->out, (const char *[]){ "-gline-tables-only", NULL });
@@ -532,6 +541,8 @@ static void prepare_link(struct command *c)
 				     "-Wl,--fat-lto-objects", /* take the bitcode of objects that have both */
 				     text("-Wl,--load-pass-plugin=%s", find_part("heddle-pass.so")),
 				     "-Wl,-mllvm," COLD_STAYS_COLD,
+				     "-Wl,-mllvm," UNROLL_NO_PART,
+				     "-Wl,-mllvm," UNROLL_NO_LOOP,
 				     "-Wl,--build-id",
 				     NULL };
 

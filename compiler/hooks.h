@@ -181,8 +181,8 @@ enum {
 struct hook_site {
 	int32_t file, function, why;
 	uint32_t line;
-	uint16_t column;
-	uint8_t kind; /* enum hook_kind */
+	uint16_t column; /* 0: not known, and the line is about right */
+	uint8_t kind;	 /* enum hook_kind */
 	uint8_t flags;
 	uint32_t size; /* bytes, 0: known only at run time */
 	uint32_t

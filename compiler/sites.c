@@ -114,19 +114,32 @@ const char *sites_file(LLVMValueRef inst, char *room, size_t size)
 	return room;
 }
 
+/* What the compiler has put together from several places has no line: that of what follows will do, or of what comes before. */
+static LLVMValueRef nearest_with_line(LLVMValueRef inst)
+{
+	LLVMValueRef after = inst, before = inst;
+
+	while (after && !LLVMGetDebugLocLine(after))
+		after = LLVMGetNextInstruction(after);
+	while (!after && before && !LLVMGetDebugLocLine(before))
+		before = LLVMGetPreviousInstruction(before);
+	return after ? after : before ? before : inst;
+}
+
 static LLVMValueRef site(struct module *m, struct strings *s, LLVMTypeRef type, size_t id)
 {
 	const struct access *a = &m->accesses[id];
+	LLVMValueRef place = nearest_with_line(a->inst);
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst));
 	char room[4200];
 	size_t name_len;
-	const char *file = sites_file(a->inst, room, sizeof room), *name = LLVMGetValueName2(function, &name_len);
-	unsigned column = LLVMGetDebugLocColumn(a->inst);
+	const char *file = sites_file(place, room, sizeof room), *name = LLVMGetValueName2(function, &name_len);
+	unsigned column = place == a->inst ? LLVMGetDebugLocColumn(place) : 0;
 	LLVMValueRef members[] = {
 		offset(m, id, 0, string(m, s, file, file ? strlen(file) : 0)),
 		offset(m, id, 1, string(m, s, name, name_len)),
 		offset(m, id, 2, string(m, s, a->why, a->why ? strlen(a->why) : 0)),
-		LLVMConstInt(m->i32, LLVMGetDebugLocLine(a->inst), false),
+		LLVMConstInt(m->i32, LLVMGetDebugLocLine(place), false),
 		LLVMConstInt(m->i16, column > UINT16_MAX ? 0 : column, false),
 		LLVMConstInt(m->i8, a->kind, false),
 		LLVMConstInt(m->i8, a->flags, false),

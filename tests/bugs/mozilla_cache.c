@@ -4,7 +4,7 @@
  * wrong: no variable by itself shows anything wrong, only both at one moment.
  */
 // run: fails gallery
-// explain: @fill before @flag | @fill before @clear
+// explain: @fill before @flag | @fill before @clear | @clear before @fill
 #include "bugs.h"
 
 enum { ENTRIES = 4, TURNS = 4 };

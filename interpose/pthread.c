@@ -136,6 +136,19 @@ static inline int is_free(const struct front *f, int quick)
 	return f->clock + 1 < f->free && quick;
 }
 
+/* An op of a thread with hooked accesses begins. 0: the runtime must do that. */
+static inline int quick_cut(struct front *f)
+{
+	struct order_cut *c = f->cut;
+	if (likely(!c))
+		return 1;
+	if (unlikely(*c->events & 1 || *c->events >= c->until))
+		return 0;
+	cut_now(c);
+	cut_note(c->noted, f->clock + 1, *c->events / 2);
+	return 1;
+}
+
 static inline __attribute__((always_inline)) int quick_lock(struct mutex *m, enum mutex_how otherwise)
 {
 	int quick = is_quick(m);
@@ -144,17 +157,11 @@ static inline __attribute__((always_inline)) int quick_lock(struct mutex *m, enu
 		return first_lock(m, otherwise);
 	if (unlikely(!f->quick || !quick))
 		return is_free(f, quick) ? free_op(f, m, 1, f->tid, 1) : JUMP(mutex_lock, m, otherwise);
-	if (f->quick == FRONT_ALONE) {
-		if (unlikely(m->lock))
-			return JUMP(mutex_lock, m, otherwise);
-		m->lock = 1;
-	} else {
-		/* acquire: pairs with the release in unlock; what the last holder did is seen, and its stamp */
-		if (unlikely(take_word(&m->lock)))
-			return JUMP(mutex_lock, m, otherwise);
-		if (unlikely(!quick_known(f, m->stamp)))
-			return JUMP(mutex_lock, m, MUTEX_TAKEN);
-	}
+	/* acquire: pairs with the release in unlock; what the last holder did is seen, and its stamp */
+	if (unlikely(take_word(&m->lock)))
+		return JUMP(mutex_lock, m, otherwise);
+	if (unlikely(!quick_known(f, m->stamp) || !quick_cut(f)))
+		return JUMP(mutex_lock, m, MUTEX_TAKEN);
 	quick_op(f, m, f->tid, 1);
 	return 0;
 }
@@ -176,13 +183,11 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	struct front *f = self;
 	if (unlikely(!f))
 		return first_unlock(m);
-	if (unlikely(!f->quick || !quick || m->owner != f->tid))
+	if (unlikely(!f->quick || !quick || m->owner != f->tid || !quick_cut(f)))
 		return is_free(f, quick) ? free_op(f, m, 0, 0, -1u) : JUMP(mutex_unlock, m, 0);
 	quick_op(f, m, 0, -1u);
-	if (f->quick == FRONT_ALONE)
-		m->lock = 0;
 	/* release: pairs with the acquire above. After it the mutex may be gone. */
-	else if (unlikely(give_word(&m->lock) == 2))
+	if (unlikely(give_word(&m->lock) == 2))
 		return JUMP(mutex_unlock, m, MUTEX_WAKE);
 	return 0;
 }

@@ -43,7 +43,7 @@ void signals_update_held(struct thread *t)
 {
 	__atomic_store_n(&t->held, t->held_count && deliverable(t) >= 0, __ATOMIC_RELAXED);
 	/* the quick paths of libheddle.so do not look for held signals */
-	t->front->quick = !replaying && !control->chaos && !t->held && !order_sees_ops(t);
+	t->front->quick = !replaying && !control->chaos && !t->held && (t->front->cut || !order_sees_ops(t));
 	order_set_until(t);
 }
 

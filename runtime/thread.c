@@ -174,6 +174,8 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->front->slot = slot;
 	__atomic_store_n(&t->front->tid, 0, __ATOMIC_RELAXED); /* of the one before; the thread itself knows its own */
 	t->front->chaos = control->chaos;
+	if (!replaying)
+		t->front->cut = 0;
 	t->front->quick = !replaying && !control->chaos && !order_syncs();
 	thread_remember_tls(t);
 	heap_thread_started(t);

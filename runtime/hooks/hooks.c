@@ -52,7 +52,11 @@ void order_start(void)
 
 void order_opened(struct thread *t)
 {
-	void *own = t->order.own; /* it may be there before the thread */
+	void *own = t->order.own;	   /* it may be there before the thread */
+	if (!replaying && t->front->cut) { /* of the parent's thread; order_child_begins() gives it a new one */
+		t->front->cut = 0;
+		t->front->quick = 0;
+	}
 	*t->self = (struct hook_self){ .events = fork_base * 2,
 				       .begun = fork_base,
 				       .until = ~0ull,
@@ -183,7 +187,7 @@ void order_hook_thread(struct thread *t)
 	if (unlikely(!t->hooked)) {
 		t->hooked = order_watches = any_hooked = true;
 		refuse_outside();
-		signals_update_held(t); /* its ops take no short cut from here on */
+		signals_update_held(t); /* its ops take no short cut from here on, unless it has a cut */
 		t->front->free = 0;
 	}
 	if (unlikely(!t->order_begun))
@@ -273,6 +277,16 @@ void order_own(struct thread *t)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/* May libheddle.so do ops of this thread? Not without ending its regions, and not where each op is looked at. */
+static void set_cut(struct thread *t, bool may)
+{
+	if (replaying)
+		return;
+	t->order.cut.noted = t->op_events;
+	t->front->cut = may && only_ordered && !turns_wanted && t->order.cut.events ? &t->order.cut : 0;
+	signals_update_held(t);
+}
+
 void order_thread_begins(struct thread *t)
 {
 	if (!scheme_ops)
@@ -284,6 +298,7 @@ void order_thread_begins(struct thread *t)
 		scheme_ops->begin(&t->order);
 	if (only_ordered && scheme_ops->quick)
 		t->self->ops = &hook_table_short;
+	set_cut(t, true);
 	if (control->verify) {
 		/* every value must come by here */
 		t->self->claims = claims_none;
@@ -302,6 +317,7 @@ void order_thread_ends(struct thread *t)
 		scheme_ops->end(&t->order);
 	t->self->ops = &hook_table;
 	t->order_begun = false;
+	set_cut(t, false);
 }
 
 /* Replay: it will do no more; nobody may wait for it. */

@@ -8,12 +8,6 @@
 
 struct thread;
 
-/* Record: how many accesses were finished when an op began. */
-#define OP_EVENTS 64
-struct op_events {
-	uint64_t op, events;
-};
-
 /* Replay: where the thread is in its order log. */
 struct order_cursor {
 	uint64_t position, size;     /* in the stream: the next entry; its end */

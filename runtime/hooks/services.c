@@ -245,16 +245,12 @@ bool order_known(struct order_thread *o, uint32_t slot, uint64_t event)
  * The lock order. Each thread keeps for its last OP_EVENTS ops how many accesses it had finished when the op began. Who
  * follows that op (it has seen the op's stamp, which was stored with release after this) knows that all of them are done.
  * An entry that was used again meanwhile is seen by its number, read before and after: then nothing is learned.
+ * libheddle.so does the same for ops of its own: see cut.h.
  */
 void order_op_begins(struct thread *t)
 {
 	order_before_wait(t);
-	uint64_t op = t->front->clock + 1;
-	struct op_events *e = &t->op_events[op % OP_EVENTS];
-	__atomic_store_n(&e->op, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&e->events, t->self->events / 2, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->op, op, __ATOMIC_RELEASE);
+	cut_note(t->op_events, t->front->clock + 1, t->self->events / 2);
 }
 
 void order_op_follows(struct thread *t, uint64_t stamp)

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "runtime/order/cut.h"
 
 #define GRANULE 8
 
@@ -67,6 +68,8 @@ struct order_thread {
 	uint64_t next_entry;	 /* replay: event of the next one; ORDER_NEVER: no more */
 	void *own;		 /* thread_size bytes of the scheme's, zero at first; kept when a slot is used again */
 	uint64_t bytes, entries; /* logged so far, before compression */
+	struct order_cut
+		cut; /* a scheme with `pause` whose regions libheddle.so may end fills it in `begin`, all but `noted` */
 };
 #define ORDER_NEVER (~0ull)
 

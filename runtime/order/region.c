@@ -51,18 +51,15 @@
 
 /* ---- regions ------------------------------------------------------------------------------------------------------------ */
 
-/* Invariant 4: the region ends here. Release: replay takes it as the end of all its accesses. */
+/* Invariant 4: the region ends here. Locks and unlocks of mutexes that need nobody else do the same in libheddle.so. */
 static void cut(struct order_thread *t)
 {
-	struct region_thread *own = region_of(t);
-	uint64_t events = (own->self->events | REGION_MASK) + 1;
+	const struct region_thread *own = region_of(t);
 
-	if (unlikely(events >> (REGION_SHIFT + 1) >= WORD_REGIONS - 1))
+	if (unlikely(own->self->events >= REGION_LAST))
 		order_cannot("a thread has begun more regions than can be told apart");
-	own->skipped += (events - own->self->events) / 2;
-	own->fenced = 0;
-	__atomic_store_n(&own->self->events, events, __ATOMIC_RELEASE);
-	t->event = events / 2;
+	cut_now(&t->cut);
+	t->event = own->self->events / 2;
 }
 
 /* An entry stands at the number before its cut, the next one counts from the number after: else each cost a byte more. */
@@ -123,6 +120,9 @@ static void set_up(struct order_thread *t)
 	own->self = order_self(t->slot);
 	own->self->mine = word_owned_by(t->slot);
 	own->fenced = 0;
+	own->cut = &t->cut;
+	t->cut = (struct order_cut){ .events = &own->self->events, .mask = REGION_MASK };
+	claims_settle(own);
 }
 
 static void record_begin(struct order_thread *t)

@@ -14,7 +14,8 @@
 #elif !defined(REGION_SHIFT)
 #define REGION_SHIFT 8
 #endif
-#define REGION_MASK ((2ull << REGION_SHIFT) - 1) /* of a count of events, which is twice their number */
+#define REGION_MASK ((2ull << REGION_SHIFT) - 1)	       /* of a count of events, which is twice their number */
+#define REGION_LAST ((WORD_REGIONS - 2) << (REGION_SHIFT + 1)) /* of a count: there are no more names */
 #define PAGE_SHIFT  HOOK_PAGE_SHIFT
 #define PAGE_BYTES  (1ull << PAGE_SHIFT)
 
@@ -66,8 +67,8 @@ struct held {
 struct region_thread {
 	uint64_t page_after; /* the last that it has taken from others, with how many more */
 	unsigned ahead;
-	uint64_t skipped; /* numbers that cuts left out */
-	uint64_t took;	  /* how many accesses it had made when it took a page from somebody last */
+	struct order_cut *cut;
+	uint64_t took; /* how many accesses it had made when it took a page from somebody last */
 	struct hook_self *self;
 	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */
 	uint64_t fenced;  /* region whose beginning every thread can see */
@@ -166,6 +167,11 @@ void pages_open(void);
 void pages_forked(void);
 /* Before the thread waits, and after a cut: others get the pages that move for nothing. */
 void claims_let_go(struct order_thread *t);
+/* A cut may be made without that if there are none. */
+static inline void claims_settle(struct region_thread *own)
+{
+	own->cut->until = own->leaving ? 0 : REGION_LAST;
+}
 /* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
 /* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */

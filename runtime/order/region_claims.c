@@ -86,8 +86,10 @@ static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 static void set_claim(struct region_thread *own, const struct page *p, uint64_t addr, uint8_t kind)
 {
 	__atomic_store_n(&own->claims[addr >> PAGE_SHIFT], kind, __ATOMIC_RELAXED);
-	if (kind && p->moves && own->leaving < REGION_LET_GO)
+	if (kind && p->moves && own->leaving < REGION_LET_GO) {
 		own->leave[own->leaving++] = (uint32_t)(addr >> PAGE_SHIFT);
+		claims_settle(own);
+	}
 }
 
 /* Clears bits of a claim. True: it had some of them. In one step, since its thread may just let go of it. */
@@ -125,6 +127,7 @@ void claims_let_go(struct order_thread *t)
 	for (uint32_t i = 0; i < own->leaving; i++)
 		__atomic_store_n(&own->claims[own->leave[i]], CLAIM_LET_GO, __ATOMIC_RELAXED);
 	own->leaving = 0;
+	claims_settle(own);
 }
 
 /* Has `slot` let go of it? Its last region with the page then; else 0. */
@@ -390,7 +393,7 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 #endif
 static void forget_contests(struct region_thread *own, struct page *p)
 {
-	if (own->self->events / 2 - own->skipped < own->took + LONG_USE)
+	if (own->self->events / 2 - own->cut->skipped < own->took + LONG_USE)
 		return;
 	p->contests = 0;
 	if (p->fine) /* nor do the times that it became fine: to make it coarse again was worth it */
@@ -539,7 +542,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	else if (taken)
 		p->contests++;
 	if (taken)
-		own->took = own->self->events / 2 - own->skipped;
+		own->took = own->self->events / 2 - own->cut->skipped;
 	else
 		claim_block(t, &was, a->addr, kind);
 	order_chaos(t);

@@ -12,9 +12,6 @@
 #define SYNC_OBJECTS_H
 #include "runtime/sync/sync.h"
 
-/* front->quick: nobody else is there, so the quick paths need no atomics; 1: with atomics; 0: never */
-#define FRONT_ALONE 2
-
 /* ---- mutex: pthread_mutex_t ------------------------------------------------------ */
 
 struct mutex {

@@ -24,18 +24,22 @@
 #define SYNC_H
 #include <stdbool.h>
 #include <stdint.h>
+#include "runtime/order/cut.h"
 
 /* The part of struct thread that the quick paths in libheddle.so touch. */
 struct front {
-	uint64_t clock;	 /* ops begun so far; only this thread writes it */
-	uint64_t done;	 /* replay: ops finished, published with release; record: the last op that showed: op_shown() */
-	uint32_t slot;	 /* this thread's number */
-	uint32_t quick;	 /* 1: recording without chaos, quick paths may be taken; 0: always call the runtime */
-	uint32_t tid;	 /* the recorded thread id: what owner words hold, at record and replay */
-	uint32_t chaos;	 /* record: > 0: perturb scheduling at ops */
-	void *heap;	 /* the allocator's state of this thread */
-	uint64_t free;	 /* replay: the log has nothing about ops below this one: no edge, no outcome, no signal */
-	uint64_t waited; /* replay: the first op of this thread for which somebody sleeps, or NOBODY_WAITS */
+	uint64_t clock; /* ops begun so far; only this thread writes it */
+	uint64_t done;	/* replay: ops finished, published with release; record: the last op that showed: op_shown() */
+	uint32_t slot;	/* this thread's number */
+	uint32_t quick; /* 1: recording without chaos, quick paths may be taken; 0: always call the runtime */
+	uint32_t tid;	/* the recorded thread id: what owner words hold, at record and replay */
+	uint32_t chaos; /* record: > 0: perturb scheduling at ops */
+	void *heap;	/* the allocator's state of this thread */
+	uint64_t free;	/* replay: the log has nothing about ops below this one: no edge, no outcome, no signal */
+	union {
+		uint64_t waited; /* replay: the first op of this thread for which somebody sleeps, or NOBODY_WAITS */
+		struct order_cut *cut; /* record: what quick ops end; 0: nothing */
+	};
 	const void *registers; /* where libheddle.so keeps registers while functions of libc run: a page or less */
 };
 

@@ -14,7 +14,7 @@ import sys
 import hooked
 from hooked import NATIVE, Diverged, Hooked, TooLong
 
-LONG = 0.05         # CPU seconds of the native program
+LONG = 0.03         # CPU seconds of the native program
 TINY = ['2', '1', '1']
 LIMIT = 40
 # name: how it is built, and what is put before the program

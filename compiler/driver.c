@@ -512,7 +512,7 @@ static void add_quietly(struct words *w, const char *const *words)
 #define UNROLL_WHOLE   "-unroll-full-max-count=8"
 #define UNROLL_NO_PART "-unroll-allow-partial=0"
 #define UNROLL_NO_LOOP "-unroll-runtime=0"
-#define UNROLL_NO_PEEL "-unroll-allow-peeling=0"
+#define UNROLL_NO_PEEL "-unroll-peel-max-count=0"
 
 static void prepare_compile(struct command *c)
 {

@@ -148,6 +148,8 @@ void elements_find(struct module *m);
 /* sites.c */
 void sites_build(struct module *m);
 LLVMValueRef sites_of(struct module *m, size_t id);
+/* The instruction whose line stands for this one's: mostly itself. */
+LLVMValueRef sites_line(LLVMValueRef inst);
 const char *sites_file(LLVMValueRef inst, char *room, size_t size); /* "dir/file" of its place, or NULL */
 void sites_keep_text(struct module *m, const char *text, size_t size, const char *name, const char *section);
 

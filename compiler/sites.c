@@ -115,10 +115,12 @@ const char *sites_file(LLVMValueRef inst, char *room, size_t size)
 }
 
 /* What the compiler has put together from several places has no line: that of what follows will do, or of what comes before. */
-static LLVMValueRef nearest_with_line(LLVMValueRef inst)
+LLVMValueRef sites_line(LLVMValueRef inst)
 {
 	LLVMValueRef after = inst, before = inst;
 
+	if (!LLVMGetSubprogram(LLVMGetBasicBlockParent(LLVMGetInstructionParent(inst))))
+		return inst;
 	while (after && !LLVMGetDebugLocLine(after))
 		after = LLVMGetNextInstruction(after);
 	while (!after && before && !LLVMGetDebugLocLine(before))
@@ -129,7 +131,7 @@ static LLVMValueRef nearest_with_line(LLVMValueRef inst)
 static LLVMValueRef site(struct module *m, struct strings *s, LLVMTypeRef type, size_t id)
 {
 	const struct access *a = &m->accesses[id];
-	LLVMValueRef place = nearest_with_line(a->inst);
+	LLVMValueRef place = sites_line(a->inst);
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst));
 	char room[4200];
 	size_t name_len;

@@ -234,9 +234,14 @@ static bool in_ranges(const struct access *a, LLVMValueRef addr)
 	return false;
 }
 
+static bool is_pointer(const struct range *r)
+{
+	return r->form == RANGE_BYTES && LLVMIsAConstantInt(r->size) && LLVMConstIntGetZExtValue(r->size) == 8;
+}
+
 static bool holds_pointer(const struct range *r)
 {
-	return r->form == RANGE_BYTES && (!LLVMIsAConstantInt(r->size) || LLVMConstIntGetZExtValue(r->size) == 8);
+	return is_pointer(r) || (r->form == RANGE_BYTES && !LLVMIsAConstantInt(r->size));
 }
 
 static bool allocates(LLVMValueRef call)
@@ -246,6 +251,40 @@ static bool allocates(LLVMValueRef call)
 
 	return LLVMGetCallSiteEnumAttribute(call, LLVMAttributeReturnIndex, noalias) ||
 	       (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeReturnIndex, noalias));
+}
+
+/* What is stored in what v points into, and everywhere in what that points into. */
+static node anywhere_inside(LLVMValueRef v)
+{
+	node inside = solve_node(), all = solve_node();
+
+	solve_load(inside, anywhere(v));
+	solve_move(all, inside, 0, 1);
+	return all;
+}
+
+/* Bytes of it go elsewhere, and others come: pointers may be among them, from and to another thread. */
+static void exchange(LLVMValueRef v)
+{
+	node unknown = solve_node();
+
+	solve_points_anywhere(unknown);
+	solve_give(anywhere_inside(v));
+	solve_store(anywhere(v), unknown);
+}
+
+/* Pointers that libc leaves behind an argument: to where the one before pointed (strsep), or, if not all is known, to memory of its own. */
+static void leave_pointers(const struct access *after, bool exact)
+{
+	for (unsigned i = 0; i < after->range_count; i++) {
+		LLVMValueRef v = after->ranges[i].addr;
+		if (!value(v) || !is_pointer(&after->ranges[i]))
+			continue;
+		if (exact)
+			solve_store(anywhere(v), anywhere_inside(v));
+		else
+			exchange(v);
+	}
 }
 
 /* A pointer that libc's list describes is used and forgotten, but may be in the result or behind another argument. */
@@ -269,10 +308,13 @@ static void call_libc(LLVMValueRef call)
 		}
 		if (may_carry(LLVMTypeOf(call)))
 			solve_move(value(call), value(v), 0, 1);
+		if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind) /* strsep's token */
+			solve_copy(value(call), anywhere_inside(v));
 		for (unsigned i = 0; i < after.range_count; i++) /* strtol's end */
 			if (after.ranges[i].addr != v && holds_pointer(&after.ranges[i]))
 				solve_store(anywhere(after.ranges[i].addr), anywhere(v));
 	}
+	leave_pointers(&after, exact);
 	if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind && (!known || !exact)) {
 		if (allocates(call))
 			new_object(call, OBJECT_HEAP);
@@ -365,10 +407,14 @@ static void call_named(LLVMValueRef call, LLVMValueRef callee)
 		else
 			solve_call(value(LLVMGetOperand(call, count - 1)), call);
 		break;
+	case EXTERNAL_USES:
+		for (unsigned n = 0; n < count; n++)
+			if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, n))) == LLVMPointerTypeKind)
+				exchange(LLVMGetOperand(call, n));
+		/* fall through */
 	case EXTERNAL_HARMLESS:
 	case EXTERNAL_FREES:
 	case EXTERNAL_LOCK:
-	case EXTERNAL_USES:
 		if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind)
 			solve_points_anywhere(value(call));
 		break;
@@ -610,7 +656,8 @@ static void visit_globals(void)
 	for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g)) {
 		if (!strncmp(external_name(g), "llvm.", 5))
 			continue;
-		if (!is_local(g))
+		const char *section = LLVMGetSection(g);
+		if (!is_local(g) || (section && *section)) /* __start_SECTION leads to it */
 			solve_give(value(g));
 		if (!LLVMIsDeclaration(g))
 			store_initial(value(g), LLVMGetInitializer(g), 0);

@@ -4,7 +4,7 @@
  * A call that waits at a barrier is marked `convergent`: the optimiser may not make it depend on a condition that it did not depend
  * on before. Otherwise the ways of a thread that has no work and of one that has some would get a call each, and it could not
  * be seen any more that all pass it. Functions that may be barriers of the program's own (handmade.c) stay functions, and are marked, too. A function that a thread may begin with stays a function, also where it is called: it is then
- * the same for the first thread and the others.
+ * the same for the first thread and the others. A call that creates or joins threads is not copied: a loop of them stays a loop.
  */
 #include <string.h>
 #include "compiler/races/phases.h"
@@ -68,11 +68,21 @@ static void mark_handmade(LLVMModuleRef module)
 
 bool races_prepare(LLVMModuleRef module)
 {
-	static const char *const waits[] = { "pthread_barrier_wait", "pthread_cond_wait", "cnd_wait" };
+	static const struct {
+		const char *function, *attribute;
+	} known[] = {
+		{ "pthread_barrier_wait", "convergent" },
+		{ "pthread_cond_wait", "convergent" },
+		{ "cnd_wait", "convergent" },
+		{ "pthread_create", "noduplicate" },
+		{ "pthread_join", "noduplicate" },
+		{ "thrd_create", "noduplicate" },
+		{ "thrd_join", "noduplicate" },
+	};
 
-	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-		if (LLVMGetNamedFunction(module, waits[i]))
-			mark(LLVMGetNamedFunction(module, waits[i]), "convergent");
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (LLVMGetNamedFunction(module, known[i].function))
+			mark(LLVMGetNamedFunction(module, known[i].function), known[i].attribute);
 	mark_named(module);
 	mark_handmade(module);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))

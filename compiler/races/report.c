@@ -26,12 +26,13 @@ static void put_text(FILE *out, const char *text)
 static void put_place(FILE *out, LLVMValueRef inst)
 {
 	char room[4200];
-	const char *file = sites_file(inst, room, sizeof room);
+	LLVMValueRef place = sites_line(inst);
+	const char *file = sites_file(place, room, sizeof room);
 
 	fputs("\"file\":", out);
 	put_text(out, file ? file : "");
-	fprintf(out, ",\"line\":%u,\"column\":%u,\"function\":", LLVMGetDebugLocLine(inst),
-		LLVMGetDebugLocColumn(inst));
+	fprintf(out, ",\"line\":%u,\"column\":%u,\"function\":", LLVMGetDebugLocLine(place),
+		place == inst ? LLVMGetDebugLocColumn(place) : 0);
 	put_text(out, external_name(LLVMGetBasicBlockParent(LLVMGetInstructionParent(inst))));
 }
 

@@ -77,10 +77,19 @@ static node find(node n)
 	return n;
 }
 
+/* No other definition can take its place. */
+static bool is_final(LLVMValueRef global)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(global);
+
+	return !LLVMIsDeclaration(global) && !LLVMIsExternallyInitialized(global) && linkage != LLVMWeakAnyLinkage &&
+	       linkage != LLVMLinkOnceAnyLinkage;
+}
+
 uint32_t solve_object(enum object_kind kind, LLVMValueRef value)
 {
 	GROW(objects, object_count, object_room);
-	bool constant = kind == OBJECT_GLOBAL && LLVMIsGlobalConstant(value) && !LLVMIsDeclaration(value);
+	bool constant = kind == OBJECT_GLOBAL && LLVMIsGlobalConstant(value) && is_final(value);
 	objects[object_count] = (struct object){ .value = value, .kind = kind, .constant = constant };
 	return object_count++;
 }

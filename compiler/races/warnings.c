@@ -216,6 +216,7 @@ const char *warnings_place(LLVMValueRef inst)
 {
 	static char room[300];
 	unsigned len = 0;
+	inst = sites_line(inst);
 	const char *file = LLVMGetDebugLocFilename(inst, &len), *slash = file ? memrchr(file, '/', len) : NULL;
 
 	if (slash)

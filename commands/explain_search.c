@@ -199,7 +199,7 @@ static const struct turns_entry *begin_of(const struct turns_entry *end)
 
 /*
  * A pair whose first switch was not made, but whose second was: a's thread was not where it was expected, and what failed is that it stood
- * there itself. So it is b's, and the other goes on as far as it can.
+ * there itself. So it is b's, and the other goes on as far as it did.
  */
 static bool as_made(struct schedule *s)
 {
@@ -208,10 +208,14 @@ static bool as_made(struct schedule *s)
 	for (unsigned k = 0; k < s->count; k += 2) {
 		if (was_made(k) || !was_made(k + 1))
 			continue;
-		s->list[k] = s->list[k + 1];
-		s->list[k + 1] = (struct turns_switch){ .slot = s->list[k].next,
-							.point = points_of(s->list[k].next) + 1,
-							.next = s->list[k].slot };
+		uint32_t from = runs_file()->list[k + 1].made - 1, slot = s->list[k + 1].slot,
+			 other = s->list[k + 1].next;
+		const struct turns_entry *stood = entry_of(from, slot, 0);
+		s->list[k] = (struct turns_switch){ .slot = slot,
+						    .point = stood ? stood->point : points_of(slot),
+						    .next = other };
+		s->list[k + 1] =
+			(struct turns_switch){ .slot = other, .point = last_of_turn(from, other) + 1, .next = slot };
 	}
 	return true;
 }

@@ -76,6 +76,7 @@ endif
 # in them differs at record and replay.
 PRELOAD_SRC   := $(wildcard interpose/*.c interpose/libc/*.c) interpose/libc/$(ARCH).S
 PRELOAD_MADE  := $(BUILD)/made/stubs.S $(BUILD)/made/interpose/libc/functions.h
+PRELOAD_LINK  := -shared -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,libheddle.so
 PRELOAD_FLAGS := $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fasynchronous-unwind-tables
 CLEARS := -fzero-call-used-regs=all-gpr
 ifeq ($(shell $(CC) $(CLEARS) -E -x c /dev/null >/dev/null 2>&1 && echo yes),yes)
@@ -148,7 +149,7 @@ $(BUILD)/lib/heddle/gdb/%: debug/%
 $(PRELOAD): $(PRELOAD_OBJ)
 	@mkdir -p $(@D)
 	$(call says,LINK  $@)
-	$(Q)$(CC) -shared -o $@ $^ -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,libheddle.so
+	$(Q)$(CC) $(PRELOAD_LINK) -o $@ $^
 
 $(BUILD)/bin/heddle-cc: $(BUILD)/obj/tool/compiler/driver.c.o
 	@mkdir -p $(@D)
@@ -195,6 +196,12 @@ stress-with: $(STRESS_OBJ)
 loader-with: $(LOADER_OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP $(WARN),$(LOADER_FLAGS)) -I$(dir $(PLACE)) -c -o $(OUT).o $(FILE)
 	$(Q)$(CC) $(LOADER_LINK) -o $(OUT) $(OUT).o $(filter-out $(BUILD)/obj/loader/$(PLACE).o,$(LOADER_OBJ))
+
+# The same with libheddle.so.
+.PHONY: preload-with
+preload-with: $(PRELOAD_OBJ)
+	$(Q)$(CC) $(filter-out -MMD -MP $(WARN),$(PRELOAD_FLAGS)) -I$(dir $(PLACE)) -c -o $(OUT).o $(FILE)
+	$(Q)$(CC) $(PRELOAD_LINK) -o $(OUT) $(OUT).o $(filter-out $(BUILD)/obj/preload/$(PLACE).o,$(PRELOAD_OBJ))
 
 # The stubs of libc's functions that lock inside come from the list of all of them.
 $(BUILD)/made/stubs.S: interpose/libc/generate.py interpose/libc/functions.list

@@ -1,6 +1,6 @@
 """Planted faults: generated programs must notice when region, or what calls it, lacks something.
 
-A fault is a change of one source of the runtime, compiled into a loader of its own, so that the sources stay free of switches. The
+A fault is a change of one source of the runtime or of libheddle.so, compiled into a loader or library of its own, so that the sources stay free of switches. The
 faults inside region are those of orders/faults.py; here they meet the real hooks, threads and system calls.
 """
 import importlib.util
@@ -21,7 +21,9 @@ RUNTIME = {
     'what a call writes as an access':
         ('runtime/hooks/kernel.c', [('if (likely(!t->hooked))\n\t\treturn user_copy', 'if (t)\n\t\treturn user_copy')]),
     'that an event is not yet known': ('runtime/hooks/services.c', [('event < fork_base || learn(', 'event < fork_base || !learn(')]),
-    'the accesses before an op': ('runtime/hooks/services.c', [('t->self->events / 2, __ATOMIC_RELAXED);', 't->self->events / 2 + 600, __ATOMIC_RELAXED);')]),
+    'the accesses before an op': ('runtime/hooks/services.c', [('clock + 1, t->self->events / 2);', 'clock + 1, t->self->events / 2 + 600);')]),
+    'the end of a region before an op of libheddle.so': ('interpose/pthread.c', [('\tcut_now(c);\n', '')]),
+    'the accesses before an op of libheddle.so': ('interpose/pthread.c', [('clock + 1, *c->events / 2);', 'clock + 1, *c->events / 2 + 600);')]),
     'waiting for an access': ('runtime/hooks/services.c', [('return order_events(slot) >= event;', 'return order_events(slot) + 1 >= event / 2;')]),
 }
 # Too rare in whole programs, or without a place there: orders/faults.py and models/ find them.
@@ -38,7 +40,7 @@ def faults_of_region():
 
 
 def plant(t, place, changes):
-    """A folder like build/, with this fault in its loader."""
+    """A folder like build/, with this fault in its loader or library."""
     text = t.with_fault(place, changes)
     top = t.path('planted')
     shutil.rmtree(top, ignore_errors=True)
@@ -46,9 +48,10 @@ def plant(t, place, changes):
     shutil.copytree(os.path.join(t.settings.build, 'lib'), f'{top}/lib')
     with open(f'{top}/{os.path.basename(place)}', 'w') as file:
         file.write(text)
+    library = place.startswith('interpose/')
     os.unlink(f'{top}/lib/heddle/loader-mapped')
-    t.run_well(['make', '-s', 'loader-with', f'BUILD={t.settings.build}', f'PLACE={place}', f'FILE={top}/{os.path.basename(place)}',
-                f'OUT={top}/lib/heddle/loader'], cwd=ROOT, timeout=600)
+    t.run_well(['make', '-s', 'preload-with' if library else 'loader-with', f'BUILD={t.settings.build}', f'PLACE={place}',
+                f'FILE={top}/{os.path.basename(place)}', f'OUT={top}/lib/heddle/{"libheddle.so" if library else "loader"}'], cwd=ROOT, timeout=600)
     os.link(f'{top}/lib/heddle/loader', f'{top}/lib/heddle/loader-mapped')
     return top
 

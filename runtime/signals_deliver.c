@@ -41,9 +41,14 @@ static int deliverable(const struct thread *t)
 
 void signals_update_held(struct thread *t)
 {
-	__atomic_store_n(&t->held, t->held_count && deliverable(t) >= 0, __ATOMIC_RELAXED);
-	/* the quick paths of libheddle.so do not look for held signals */
-	t->front->quick = !replaying && !control->chaos && !t->held && (t->front->cut || !order_sees_ops(t));
+	uint32_t count;
+	do { /* again if one has come meanwhile: then all are blocked, and no more come */
+		count = __atomic_load_n(&t->held_count, __ATOMIC_RELAXED);
+		__atomic_store_n(&t->held, count && deliverable(t) >= 0, __ATOMIC_RELAXED);
+		/* the quick paths of libheddle.so do not look for held signals */
+		t->front->quick = !replaying && !control->chaos && !t->held && (t->front->cut || !order_sees_ops(t));
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (count != __atomic_load_n(&t->held_count, __ATOMIC_RELAXED));
 	order_set_until(t);
 }
 

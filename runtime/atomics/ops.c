@@ -133,6 +133,7 @@ void atomic_run(struct thread *t)
 				     (struct reach){ atomic_address(instruction, &t->regs), 1 };
 	enum atomic_done done = replaying ? replay(t, instruction, plain, reach) : record(t, instruction, plain, reach);
 	if (done == ATOMIC_FAULT) {
+		t->order_paused = false;
 		t->resume = stub_atomic_itself(t->resume);
 		return;
 	}

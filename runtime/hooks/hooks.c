@@ -66,7 +66,7 @@ void order_opened(struct thread *t)
 				       .shift = 63,
 				       .ops = &hook_table };
 	t->order = (struct order_thread){
-		.slot = t->slot, .own = own, .last_entry = fork_base, .next_entry = ORDER_NEVER
+		.slot = t->slot, .own = own, .last_entry = fork_base, .next_entry = ORDER_NEVER, .cut = t->order.cut
 	};
 	t->verify_reads = 0;
 }

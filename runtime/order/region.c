@@ -121,7 +121,7 @@ static void set_up(struct order_thread *t)
 	own->self->mine = word_owned_by(t->slot);
 	own->fenced = 0;
 	own->cut = &t->cut;
-	t->cut = (struct order_cut){ .events = &own->self->events, .mask = REGION_MASK };
+	t->cut = (struct order_cut){ .events = &own->self->events, .mask = REGION_MASK, .skipped = t->cut.skipped };
 	claims_settle(own);
 }
 

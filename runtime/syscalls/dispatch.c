@@ -160,6 +160,7 @@ void dispatch(struct thread *t)
 		turns_call_ended(t);
 	if (unlikely(seen))
 		order_after_wait(t);
+	t->order_paused = false; /* whoever has set it: libheddle.so does not ask */
 	REGS_RESULT(&t->regs) = (uint64_t)result;
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);

@@ -212,10 +212,10 @@ static void cannot_solve(const struct meta *meta, const char *problem, size_t en
 	die("no schedule for this recording: %s", problem);
 }
 
-/* Events of a process that began by fork count from a multiple of 1 << 32: see fork_base in runtime/runtime.h. */
+/* Of a process that began by fork: see FORK_SHIFT. */
 static uint64_t first_event(const struct stream *s)
 {
-	return s->last.events / 2 >> 32 << 32;
+	return s->last.events / 2 >> FORK_SHIFT << FORK_SHIFT;
 }
 
 static size_t stream_count(const struct meta *meta, unsigned image)

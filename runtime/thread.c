@@ -494,7 +494,10 @@ void thread_after_fork(void)
 void thread_forked(struct thread *t)
 {
 	memory_torn |= !one_thread;
-	fork_base = ((fork_base >> 32) + 1) << 32;
+	fork_base += 1ull << FORK_SHIFT;
+	if (fork_base > STAMP_CLOCK(~0ull))
+		cannot("%d processes, each the child of the one before by fork alone: heddle cannot tell more apart",
+		       (long)(STAMP_CLOCK(~0ull) >> FORK_SHIFT));
 	live = 1;
 	turns_wanted = false;
 	parked = ending = 0;

@@ -59,7 +59,7 @@ enum { FREE, TAKEN, WANTED, LOCK_STATES = 4 };
 
 static uint32_t in_my_process(uint32_t state)
 {
-	return (uint32_t)(fork_base >> 32) * LOCK_STATES + state;
+	return (uint32_t)(fork_base >> FORK_SHIFT) * LOCK_STATES + state;
 }
 
 static bool is_taken(uint32_t was)

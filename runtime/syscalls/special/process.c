@@ -72,10 +72,13 @@ static void become_child(struct call *c, uint32_t image)
  */
 static void follow_all(struct thread *t)
 {
-	for (uint32_t slot = 0; !one_thread && slot < thread_highest(); slot++) {
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
 		const struct front *front = __atomic_load_n(&thread_of(slot)->front, __ATOMIC_ACQUIRE);
 		uint64_t clock = front ? __atomic_load_n(&front->clock, __ATOMIC_ACQUIRE) : 0;
-		if (clock && thread_of(slot)->state != THREAD_NONE)
+		if (front && MAX(clock, order_events(slot)) >= fork_base + (1ull << FORK_SHIFT))
+			cannot("a thread has made so many accesses and ops that those of a child could not be told "
+			       "from them");
+		if (clock && !one_thread && thread_of(slot)->state != THREAD_NONE)
 			op_edge(t, STAMP(slot, clock));
 	}
 }
@@ -164,6 +167,7 @@ static void do_vfork(struct call *c)
 	}
 	t->stack = here - 32768;
 	t->vfork_depth++;
+	t->order_paused = false; /* the child's first op ends a region, too */
 	uint64_t flags = replaying ? (c->args[0] & REPLAY_FLAGS) | 17 : c->args[0];
 	long r = replaying ? gate_vfork(flags, here - 16384, 0, 0, 0, t) :
 			     gate_vfork(flags, here - 16384, c->args[2], c->args[3], c->args[4], t);

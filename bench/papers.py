@@ -20,7 +20,7 @@ from hooked import NATIVE, ROOT, Diverged, Hooked, TooLong
 
 SELECTS = ('all', 'escape', 'races', 'none')
 OF = 50         # replays of one recording, as the papers have it
-LONG = 0.1      # CPU seconds that the native program should take at least, start-up not counted
+LONG = 0.06      # CPU seconds that the native program should take at least, start-up not counted
 STILL = 10      # seconds after which a replay counts as standing still, and a recording as too slow
 QUICK = 'chain,raytrace,scan,store'
 SMALL = ('4', '2', '1')     # percent: size of what is replayed that often; smaller if one replay takes longer than this

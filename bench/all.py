@@ -26,8 +26,9 @@ import kept
 
 ROOT = kept.ROOT
 KERNELS = [os.path.basename(p)[:-2] for p in sorted(glob.glob(f'{ROOT}/bench/programs/*.c'))]
-QUICK_KERNELS = ['chain', 'raytrace', 'scan', 'store']
+QUICK_KERNELS = ['raytrace', 'scan']
 EACH = '{kernel}'       # a part per kernel: what was stopped is lost for one of them only
+HOW_MUCH = ('--percent=', '--seconds=', '--replays=')
 # name: script and options
 PARTS = {
     'calls': ['run.py', '--rounds=3'],
@@ -45,10 +46,12 @@ PARTS = {
 
 
 def parts(quick):
-    """(name, command) of each."""
+    """(name, command) of each. How much of it is the full run's; --quick has its own."""
     for name, command in PARTS.items():
         for kernel in (QUICK_KERNELS if quick else KERNELS) if EACH in name else ['']:
-            yield name.format(kernel=kernel), [word.replace(EACH, kernel) for word in command]
+            words = [word for word in command if not quick or not word.startswith(HOW_MUCH)]
+            words = ['--rounds=1' if quick and word.startswith('--rounds=') else word for word in words]
+            yield name.format(kernel=kernel), [word.replace(EACH, kernel) for word in words]
 
 
 def digest(build):

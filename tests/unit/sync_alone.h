@@ -110,25 +110,15 @@ uint64_t op_begin(struct thread *t)
 	return op;
 }
 
-/* A thread's count may be seen later than a stamp that it has stored after it, if the lock was not got (the stamp is read without any order):
-   but soon. */
-static bool has_begun(uint32_t slot, uint64_t op)
-{
-	for (unsigned n = 0; n < 1000000; n++) {
-		if (op <= __atomic_load_n(&fronts[slot].clock, __ATOMIC_ACQUIRE) + 1)
-			return true;
-		sched_yield();
-	}
-	return false;
-}
-
-/* Every edge comes from an op that has begun, so that replay cannot wait for the future. */
+/* Every edge comes from an op that has begun, so that replay cannot wait for the future. A failed trylock reads the stamp without any order: the
+   fences, here and in op_end(), are for this look at the other's count alone. */
 void op_edge(struct thread *t, uint64_t stamp)
 {
 	uint32_t slot = STAMP_SLOT(stamp);
 	uint64_t *known = &logs[t->front->slot].known[slot];
 	CHECK(slot <= THREADS);
-	CHECK(!stamp || has_begun(slot, STAMP_CLOCK(stamp)));
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	CHECK(!stamp || STAMP_CLOCK(stamp) <= __atomic_load_n(&fronts[slot].clock, __ATOMIC_ACQUIRE) + 1);
 	t->waits_for = stamp; /* the last one, for tests that look at it */
 	if (replaying || !stamp || slot == t->front->slot || *known >= STAMP_CLOCK(stamp))
 		return;
@@ -153,6 +143,7 @@ long op_outcome(struct thread *t, long result)
 void op_end(struct thread *t)
 {
 	__atomic_store_n(&t->front->clock, t->front->clock + 1, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&done[t->front->slot], t->front->clock, __ATOMIC_RELEASE);
 }
 

@@ -77,7 +77,6 @@ _Noreturn void checkpoint_file_leave(void)
 	for (int sig = 1; sig <= SIGNALS; sig++)
 		SYS4(__NR_rt_sigaction, sig, 0, &kept.actions[sig], 8);
 	kept.heap_end = (uint64_t)SYS1(__NR_brk, 0);
-	thread_wait_for_cleared(); /* what ended threads leave to the kernel is in memory, too */
 	if (control->follow)
 		leave_positions();
 	SYS5(__NR_prctl, PR_GET_NAME, kept.name, 0, 0, 0);

@@ -24,7 +24,9 @@
  * Copying is fork(): the kernel copies memory. Memory that the program shares is made the copy's own. The copy's first
  * thread is none of the program's, since the first of a process cannot be gone while others are there, and a slot
  * waits for its thread to be gone before it is used again. It makes each thread again by clone(), with the same slot, thread
- * pointer and cleared word; the new thread's first act is the return from the handler, by the saved frame.
+ * pointer and cleared word; the new thread's first act is the return from the handler, by the saved frame. A thread that had
+ * ended, but for its last system call, is not made again: nothing of it is left to do but to clear that word, as the kernel
+ * would have, for who joins it or takes its stack.
  *
  * What the kernel keeps and a fork does not: timers and the real ids. Neither is used at replay.
  *
@@ -184,6 +186,14 @@ static void make_again(struct thread *t)
 		cannot("cannot create a thread again: error %d", -r);
 }
 
+/* Who had ended in the process that was copied, but for its last system call, may have been stopped before that. */
+static void forget_real(struct thread *t)
+{
+	t->real_tid = 0;
+	if (t->state == THREAD_ENDED)
+		t->saved = 0;
+}
+
 /* The first thread of the copy. */
 static void lead_copy(void *unused)
 {
@@ -192,10 +202,12 @@ static void lead_copy(void *unused)
 	SYS4(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &blocked, 0,
 	     8); /* what it asks for is for the program's threads */
 	checkpoint_own_memory();
+	/* before the first of them runs: that may create one in the slot of one that had ended */
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
-		thread_of(slot)->real_tid = 0; /* were those of the process that was copied */
+		forget_real(thread_of(slot));
+	thread_clear_ended();
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
-		if (thread_of(slot)->saved && thread_of(slot)->state != THREAD_ENDED)
+		if (thread_of(slot)->saved)
 			make_again(thread_of(slot));
 	debug_entered();
 	SYS5(__NR_prctl, PR_SET_NAME, "heddle", 0, 0, 0); /* for who looks at the list of threads */

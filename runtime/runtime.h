@@ -505,6 +505,7 @@ const uint32_t *thread_highest_at(void);
 struct thread *thread_of_pthread(uint64_t pthread);
 bool thread_is_last(void);
 void thread_wait_for_cleared(void); /* what the kernel does to memory when threads end is done */
+void thread_clear_ended(void);	    /* does it, in a copy without the threads that had not come to it */
 extern bool memory_torn;	    /* forked while other threads were writing: its memory is not exact */
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
 void thread_remember_tls(struct thread *t);

@@ -401,14 +401,18 @@ static long id_if_running(struct thread *t, struct thread *other)
 	return id;
 }
 
-/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for a word that
-   the program uses for something else. */
-static void wait_for_cleared(const struct thread *t)
+/* The kernel clears the word of a thread that has ended, soon after, and gives no sign of it but that. */
+static bool is_cleared(const struct thread *t)
 {
 	uint32_t word;
-	for (unsigned round = 0; round < 20000; wait_a_little(&round))
-		if (!t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid)
-			return;
+	return !t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid;
+}
+
+/* The limit is for a word that the program uses for something else. */
+static void wait_for_cleared(const struct thread *t)
+{
+	for (unsigned round = 0; round < 20000 && !is_cleared(t); wait_a_little(&round))
+		;
 }
 
 /* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
@@ -471,6 +475,13 @@ void thread_wait_for_cleared(void)
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (thread_of(slot)->state == THREAD_ENDED)
 			wait_for_cleared(thread_of(slot));
+}
+
+void thread_clear_ended(void)
+{
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot)->state == THREAD_ENDED && !is_cleared(thread_of(slot)))
+			user_store((void *)thread_of(slot)->clear_tid, sizeof(uint32_t), 0);
 }
 
 bool thread_is_last(void)

@@ -83,6 +83,14 @@ def case_checkpoint_anywhere(t):
         go_on(t, was, trace, t.count(5, 100))
 
 
+def case_checkpoint_all_ending(t):
+    """Threads that have said that they end, and not ended yet: the copy must not wait for them, nor keep their stacks."""
+    program = t.compile(os.path.join(HERE, 'parts', 'all_ending.c'))
+    was = t.record([program])
+    t.check(was.status == 0, f'recording: {was}')
+    go_on(t, was, t.path('trace'), t.count(20, 400))
+
+
 def each_primitive(t, go_on_somehow):
     for name in PRIMITIVES:
         trace = t.path(name)

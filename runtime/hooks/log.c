@@ -202,13 +202,17 @@ void order_log_grown(struct thread *t)
 		t->self->until = t->self->group_until = t->self->poll_until = 0;
 }
 
+/* The scheme's version is the recording's: so this thread is not where the entry was written. */
+static _Noreturn void wrong_entry(struct thread *t)
+{
+	diverged(t, log_peek(t), "an access, a lock or an end to which its entry in the order log does not fit");
+}
+
 uint64_t order_number(struct order_thread *o)
 {
 	struct thread *t = thread_of_order(o);
 	if (!t->order_cursor.left--)
-		cannot("the order log of thread %u has a shorter entry than %s writes: was it recorded by another "
-		       "version?",
-		       (unsigned long)t->slot, order_used->name);
+		wrong_entry(t);
 	return get(t);
 }
 
@@ -216,9 +220,7 @@ void order_taken(struct order_thread *o)
 {
 	struct thread *t = thread_of_order(o);
 	if (t->order_cursor.left)
-		cannot("the order log of thread %u has a longer entry than %s writes: was it recorded by another "
-		       "version?",
-		       (unsigned long)t->slot, order_used->name);
+		wrong_entry(t);
 	o->entries++;
 	next_entry(t);
 	order_set_until(t);

@@ -110,6 +110,12 @@ static bool is_own_page(uint64_t entry)
 	return entry >> 62 && !(entry >> 61 & 1);
 }
 
+/* The kernel does not count the page of zeros, which all share who have only read: that one is nobody's alone. */
+static bool is_counted(uint64_t entry)
+{
+	return entry >> 62 & 1 || entry >> 56 & 1; /* swapped out; mapped by this process only */
+}
+
 /* So many bytes of them there are: the list of a range may be a million times as long. */
 static void put_own_pages(struct writer *w, const struct point_range *r, uint64_t bytes)
 {
@@ -123,10 +129,9 @@ static void put_own_pages(struct writer *w, const struct point_range *r, uint64_
 			fail(w, "the list of the process's pages cannot be read");
 		for (uint64_t i = 0; i < n; i += own + 1) {
 			for (own = 0; i + own < n && is_own_page(entries[i + own]); own++)
-				;
+				bytes -= is_counted(entries[i + own]) && bytes ? w->page : 0;
 			if (own)
 				put_run(w, at + i * w->page, own * w->page);
-			bytes -= own * w->page < bytes ? own * w->page : bytes;
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * All kinds of memory, used before and after any moment: the heap that brk() moves, a mapped file that is changed privately, a small one, shared
- * memory, pages that may not be read, a stack that grows, code that is loaded late, threads that are made late. Whoever goes on from
+ * memory, pages that may not be read, many that were only read before few that were written, a stack that grows, code that is loaded late, threads that are made late. Whoever goes on from
  * memory alone must find each as it was, and where the kernel had it.
  */
 #define _GNU_SOURCE
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 65536, ROUNDS = 40 };
+enum { PAGE = 65536, ROUNDS = 40, READ = 48 << 20, WRITTEN = 1 << 20 };
 
 static void *map(int protection, int flags, int fd, size_t size)
 {
@@ -28,9 +28,12 @@ static int file_of(size_t size)
 	char name[] = "/tmp/saved-memory-XXXXXX";
 	int fd = mkstemp(name);
 	unlink(name);
+	char *bytes = malloc(size);
 	for (size_t i = 0; i < size; i++)
-		if (write(fd, &"abcdefg"[i % 7], 1) != 1)
-			perror("write"), exit(1);
+		bytes[i] = "abcdefg"[i % 7];
+	if (write(fd, bytes, size) != (ssize_t)size) /* at once: the moments that are tried should lie further on */
+		perror("write"), exit(1);
+	free(bytes);
 	return fd;
 }
 
@@ -69,6 +72,10 @@ int main(void)
 	char *shared = map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 3 * PAGE);
 	char *hidden = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 2 * PAGE);
 	strcpy(hidden, "not for everybody");
+	char *sparse = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, READ + WRITTEN);
+	madvise(sparse, READ + WRITTEN, MADV_NOHUGEPAGE);
+	for (int i = 0; i < READ; i += 4096)
+		hidden[0] += ((volatile char *)sparse)[i];
 	for (int i = 0; i < ROUNDS; i++) {
 		char *heap = sbrk(PAGE / 2 + i);
 		memset(heap, i, PAGE / 2);
@@ -86,9 +93,10 @@ int main(void)
 			puts(dlerror());
 		mprotect(hidden, PAGE, PROT_READ | PROT_WRITE);
 		hidden[17 + i] = '.';
-		printf("%d: %d %u %u %u %u %s %ld %d %d\n", i, (int)getpid(), sum(copy, 200000), sum(read_only, 1000),
-		       sum(shared, 3 * PAGE), sum(heap, PAGE / 2), hidden, (long)((char *)sbrk(0) - heap), depth,
-		       turns[0]);
+		sparse[READ + i * 16384] = (char)('a' + i);
+		printf("%d: %d %u %u %u %u %u %s %ld %d %d\n", i, (int)getpid(), sum(copy, 200000),
+		       sum(read_only, 1000), sum(shared, 3 * PAGE), sum(heap, PAGE / 2), sum(sparse + READ, WRITTEN),
+		       hidden, (long)((char *)sbrk(0) - heap), depth, turns[0]);
 		fflush(stdout);
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /*
  * Does this processor have what the recorded program may have used? What a program chose by the features of one processor (which
- * memcpy, which vectors) it chooses again at replay, since it is told the recorded features.
+ * memcpy, which vectors) it chooses again at replay, since it is told the recorded features. On x86-64 it may also ask the
+ * processor itself (cpuid), and so do libc and others: there this one should not have more, either.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -55,16 +56,33 @@ static bool has(const char *features, const char *name)
 	return false;
 }
 
+/* The names of features in the first list that bring instructions, and are not in the second. */
+static void only_in(const char *first, const char *second, char names[256])
+{
+	char *list = strdup(first), *rest = list;
+
+	*names = 0;
+	for (char *name; (name = strsep(&rest, " "));)
+		if (*name && brings_instructions(name) && !has(second, name))
+			snprintf(names + strlen(names), 256 - strlen(names), " %s", name);
+	free(list);
+}
+
 void cpu_need_same(const struct meta *meta)
 {
 	const char *recorded = json_string_value(json_object_get(json_object_get(meta->json, "machine"), "features"));
-	char *here = cpu_features(), *wanted = strdup(recorded ? recorded : ""), *rest = wanted, missing[256] = "";
+	char *here = cpu_features(), missing[256], more[256] = "";
 
-	for (char *name; (name = strsep(&rest, " "));)
-		if (*name && brings_instructions(name) && !has(here, name))
-			snprintf(missing + strlen(missing), sizeof missing - strlen(missing), " %s", name);
+	only_in(recorded ? recorded : "", here, missing);
+#ifdef __x86_64__
+	if (recorded)
+		only_in(here, recorded, more);
+#endif
 	free(here);
-	free(wanted);
+	if (*more)
+		warn("%s was recorded on a processor without features that this one has:%s; a program that asks the "
+		     "processor may choose other code here, and diverge",
+		     meta->dir, more);
 	if (*missing)
 		die("%s was recorded on a processor with features that this one lacks:%s; the program may use them: "
 		    "replay it "

@@ -15,6 +15,7 @@
 #include "loader/arch/arch.h"
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
+#include <linux/membarrier.h>
 #include <linux/mman.h>
 
 #define POOLS	    256
@@ -137,14 +138,57 @@ static struct site *add_site(uint64_t address)
 /* Through /proc/self/mem, which writes to code without making it writable for the program. Open while the lock is held. */
 static long memory_file = -1;
 
-static void write_code(uint64_t where, const uint8_t *bytes, unsigned n)
+static bool write_code(uint64_t where, const uint8_t *bytes, unsigned n)
 {
 	if (memory_file < 0)
 		memory_file = file_open("/proc/self/mem", O_RDWR, 0);
-	if (memory_file < 0)
-		return; /* it keeps trapping */
-	SYS4(__NR_pwrite64, memory_file, bytes, n, where);
+	if (memory_file < 0 || SYS4(__NR_pwrite64, memory_file, bytes, n, where) != (long)n)
+		return false; /* it keeps trapping */
 	flush_code((void *)where, n);
+	return true;
+}
+
+/* Each core forgets what it has read ahead of its code. */
+static bool sync_cores(void)
+{
+	if (!SYS3(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
+		return true;
+	return !SYS3(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) &&
+	       !SYS3(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
+/*
+ * While others may run there. A byte is written at once, and so is a word of aarch64, where one branch may give way to another
+ * instruction at any time. A longer patch of x86-64 is not: whoever began to run it would run a part of it. So first a byte that is
+ * no instruction is put where one may begin, who comes there runs it again until the rest is in its place (patch_is_under_way()), and
+ * all cores take notice before that is written, and again before the first byte is.
+ */
+static uint64_t under_way;
+
+static bool write_among_others(uint64_t where, const uint8_t *bytes, unsigned n, bool over_two)
+{
+	const uint8_t nothing = STUB_NOTHING;
+	if (one_thread || !STUB_IN_STEPS)
+		return write_code(where, bytes, n);
+	/* release: set before a byte is seen, and still set while one is */
+	__atomic_store_n(&under_way, where, __ATOMIC_RELEASE);
+	bool done = write_code(where, &nothing, 1);
+	if (done) {
+		if (over_two) /* which is none, either, in the patch itself: stub_tail() */
+			write_code(where + SYSCALL_SIZE, bytes + SYSCALL_SIZE, 1);
+		sync_cores();
+		write_code(where + 1, bytes + 1, n - 1);
+		sync_cores();
+		write_code(where, bytes, 1);
+	}
+	__atomic_store_n(&under_way, 0, __ATOMIC_RELEASE);
+	return done;
+}
+
+bool patch_is_under_way(uint64_t pc)
+{
+	uint64_t where = __atomic_load_n(&under_way, __ATOMIC_ACQUIRE); /* first: else it may end in between */
+	return (where && (pc == where || pc == where + SYSCALL_SIZE)) || stub_is_jump(pc);
 }
 
 /* Handlers run with all signals blocked, so nobody meets this lock on its own stack. */
@@ -168,16 +212,15 @@ void patch_site(void *uc)
 	uint64_t address = context_pc(uc) - SYSCALL_SIZE;
 	patch_lock();
 	struct site *s = add_site(address);
-	if (control->patch && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
+	bool possible = one_thread || !STUB_IN_STEPS || sync_cores();
+	if (control->patch && possible && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
 		uint8_t bytes[16];
 		uint64_t where;
 		struct regs r;
 		context_regs(uc, &r);
 		unsigned n = stub_patch((uint8_t *)s->stub, address, REGS_NR(&r), bytes, &where);
-		if (n) {
-			write_code(where, bytes, n);
+		if (n && write_among_others(where, bytes, n, where == address))
 			known_sites_learn(address, (uint32_t)REGS_NR(&r));
-		}
 	}
 	context_set_pc(uc, s->stub);
 	patch_unlock();

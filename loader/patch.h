@@ -9,6 +9,8 @@
 void patch_site(void *uc);
 /* The instruction at pc may have given way to the patch of the call before it: returns where it is now. */
 uint64_t patch_continue(uint64_t pc);
+/* The instruction at pc was none because a patch of it was half made: it can be run again. */
+bool patch_is_under_way(uint64_t pc);
 /* The same for a site that is known, and whose code is writable now; `nr` is a call that it made. Under the lock. */
 void patch_ahead(uint64_t address, uint32_t nr);
 /* Leads an atomic instruction through a stub of its own. Under patch_lock(), and before another thread can run it. */

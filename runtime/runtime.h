@@ -80,6 +80,7 @@ struct thread {
 	uint8_t *scratch;	 /* for outputs too large for the ring */
 	uint64_t scratch_size;
 	int timer;	     /* wakes a thread that reaches no event; -1: none yet */
+	uint64_t timer_us;   /* what it was set to; 0: it is off, or has come */
 	uint32_t state;	     /* enum thread_state */
 	uint32_t real_tid;   /* the kernel's id; front->tid is the recorded one */
 	uint32_t reserved;   /* 1 + slot that this thread has reserved for the next it creates */
@@ -126,7 +127,7 @@ struct thread {
 	struct given *given;				/* see kernel.c */
 	bool holds;					/* between enter and leave of a scheme with claims */
 	bool order_begun, order_released, order_paused; /* the last two: inside an op or a call */
-	bool (*waits_ready)(const void *);		/* replay: in order_wait() */
+	bool (*waits_ready)(const void *);		/* replay: in wait_ready() */
 	const void *waits_arg;
 	const char *waits_why;
 	struct op_events op_events[OP_EVENTS];
@@ -435,6 +436,7 @@ void deadlock_leave(void);
 /* ---- signals.c ------------------------------------------------------------------ */
 
 void signals_early(void);			   /* before the first byte is logged */
+void signals_made_again(struct thread *t);	   /* checkpoint.c: this thread was, and its timer was not */
 void signals_start(const struct start_info *info); /* before the program's first instruction */
 void signals_before_fork(void);
 void signals_after_fork(struct thread *t, bool child);
@@ -557,8 +559,10 @@ void wait_end_if_stopped(void);
 /* Sleeps until somebody has called wait_wake(t). */
 void wait_asleep(struct thread *t);
 void wait_wake(struct thread *t);
-/* For what nobody wakes us: a thread that must end first, say. */
+/* For what nobody wakes us. */
 void wait_a_little(unsigned *round);
+/* The same, for what another thread has to come to: who waits like this stands still. */
+void wait_ready(struct thread *t, bool (*ready)(const void *arg), const void *arg, const char *why);
 /* Does every thread stand still? Then the lowest ticket is one that nobody will use. */
 bool wait_all_idle(uint64_t base);
 /* The same for seconds, where those in futex calls of the program's own count, too? */
@@ -570,6 +574,8 @@ void stamps_forked(void);
 void wait_progress(void);
 /* All that was done so far: changes whenever a thread comes further. */
 uint64_t wait_progress_made(void);
+bool wait_anybody_comes(void); /* somebody computes, and more is recorded of it: it needs nobody else to come there */
+void wait_watch_no_more(void); /* another may watch whether anybody still moves */
 
 /* ---- space.c: the address space is one object that threads use in turn ------------- */
 void space_enter(struct thread *t);
@@ -580,6 +586,7 @@ void space_forked(void);
 
 /* An address for n bytes of the program's, not yet mapped. */
 uint64_t mmap_place(uint64_t n);
+uint64_t mmap_place_low(uint64_t n); /* below 2 GiB */
 /* Does [addr, addr+n) touch what is ours? */
 bool is_ours(uint64_t addr, uint64_t n);
 /* Adds a block with the contents of an open file, or with the name under which they are kept, which is `key`

@@ -33,8 +33,10 @@
 #define SIGSYS_BIT    SIGNAL_BIT(SIGSYS)
 #define fault_signals signals_of_faults
 /* Faults come through in our own handlers, too: they copy from and to the program. */
-#define OUR_MASK  (~signals_of_faults)
-#define OUR_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_NODEFER)
+#define OUR_MASK (~signals_of_faults)
+/* At replay they wait for other threads as well (tickets, the end), and a checkpoint stops whoever waits. */
+#define OUR_MASK_NOW (OUR_MASK & ~(replaying ? SIGNAL_BIT(CHECKPOINT_SIGNAL) : 0))
+#define OUR_FLAGS    (SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_NODEFER)
 
 const uint64_t signals_of_faults = SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |
 				   SIGNAL_BIT(SIGTRAP);
@@ -72,7 +74,7 @@ void signals_install(struct process *p, int sig)
 	const struct kernel_action *wish = &p->actions[sig];
 	struct kernel_action ours = { .handler = (uint64_t)on_signal,
 				      .restorer = (uint64_t)gate_restorer,
-				      .mask = OUR_MASK,
+				      .mask = OUR_MASK_NOW,
 				      .flags = OUR_FLAGS };
 	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP || (replaying && sig == CHECKPOINT_SIGNAL))
 		return;
@@ -138,11 +140,12 @@ void signals_start(const struct start_info *info)
 	struct thread *t = thread_here();
 	struct kernel_action sys = { .handler = (uint64_t)on_sigsys,
 				     .restorer = (uint64_t)gate_restorer,
-				     .mask = OUR_MASK,
+				     .mask = OUR_MASK_NOW,
 				     .flags = OUR_FLAGS };
 	set_kernel_action(SIGSYS, &sys);
 	if (replaying) {
 		sys.handler = (uint64_t)on_stop;
+		sys.mask = OUR_MASK;
 		set_kernel_action(CHECKPOINT_SIGNAL, &sys);
 	}
 	t->mask = info->blocked & ~NEVER;
@@ -234,6 +237,9 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&
 		 context_is_counter(uc)) /* si_code: or pc may not be readable */
 		give_counter(t, uc);
+	else if (sig == SIGILL &&
+		 patch_is_under_way(pc)) /* first: what was under way may have ended before patch_continue() looks */
+		return;
 	else if (sig == SIGILL && patch_continue(pc) != pc)
 		context_set_pc(uc, patch_continue(pc));
 	else

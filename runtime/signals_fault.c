@@ -63,6 +63,10 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 		log_fault(t, sig, fatal, addr, pc, 0, grouped, &a);
 	if (fatal && replaying)
 		thread_wait_for_others(t);
+#ifdef __x86_64__
+	if (fatal && sig == SIGTRAP)
+		die_by_signal(sig); /* int3 is over when it traps */
+#endif
 	if (fatal) {
 		/* the instruction runs again and the kernel ends the process, with the right core file */
 		struct kernel_action plain = { .handler = 0 };

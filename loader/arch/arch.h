@@ -47,10 +47,13 @@ uint64_t arch_thread_pointer(void);
 /* ---- stub.c ------------------------------------------------------------------- */
 
 #ifdef __x86_64__
-#define STUB_SIZE 128
+#define STUB_SIZE     128
+#define STUB_IN_STEPS true /* a patch is longer than what can be written at once */
 #else
-#define STUB_SIZE 64
+#define STUB_SIZE     64
+#define STUB_IN_STEPS false
 #endif
+#define STUB_NOTHING 0x06 /* no instruction of x86-64, whatever follows */
 /* Farthest distance between a site and its stub; 0: any. */
 extern const uint64_t stub_reach;
 /* Is there a system call instruction? */
@@ -69,6 +72,8 @@ uint64_t stub_tail(const uint8_t *stub, uint64_t site);
 /* Puts below `sp` what the stub takes from there on the way back, for a call that returns on another
    stack, or whose stack somebody used meanwhile. */
 void stub_push_frame(const struct regs *r, uint64_t sp);
+/* Is there a branch, as patches have it? Of STUB_IN_STEPS. */
+bool stub_is_jump(uint64_t pc);
 void flush_code(void *from, size_t n);
 /*
  * The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction itself.

@@ -7,7 +7,9 @@
  */
 #include "runtime/runtime.h"
 
-static uint64_t next_place = MAP_MMAP_BASE;
+static struct range_of_places {
+	uint64_t next, from, to;
+} anywhere = { MAP_MMAP_BASE, MAP_MMAP_BASE, MAP_MMAP_END }, low = { MAP_LOW_BASE, MAP_LOW_BASE, MAP_LOW_END };
 
 /* The next place at or after `at` where n bytes do not cover the room of a stub pool. */
 static uint64_t clear_of_pools(uint64_t at, uint64_t n)
@@ -18,17 +20,27 @@ static uint64_t clear_of_pools(uint64_t at, uint64_t n)
 	return at + n <= pool ? at : pool + MAP_POOL_SIZE;
 }
 
-uint64_t mmap_place(uint64_t n)
+static uint64_t place_in(struct range_of_places *r, uint64_t n)
 {
 	/* a page stays free between two mappings, so that running over the end is noticed */
 	n = ALIGN_UP(n, page_size) + page_size;
 	/* large ones are aligned so that huge pages can serve them */
-	uint64_t at = n >= (2u << 20) ? ALIGN_UP(next_place, 2u << 20) : next_place;
+	uint64_t at = n >= (2u << 20) ? ALIGN_UP(r->next, 2u << 20) : r->next;
 	at = clear_of_pools(at, n);
-	if (at + n > MAP_MMAP_END)
-		at = clear_of_pools(MAP_MMAP_BASE, n);
-	next_place = at + n;
+	if (at + n > r->to)
+		at = clear_of_pools(r->from, n);
+	r->next = at + n;
 	return at;
+}
+
+uint64_t mmap_place(uint64_t n)
+{
+	return place_in(&anywhere, n);
+}
+
+uint64_t mmap_place_low(uint64_t n)
+{
+	return place_in(&low, n);
 }
 
 bool is_ours(uint64_t addr, uint64_t n)

@@ -2,7 +2,8 @@
  * What only x86-64 has. What could go wrong: a call site that is patched and
  * jumped into, the red zone, rcx, r11 and the flags after a call, vector and x87
  * registers across calls and handlers, the frame that a handler sees and edits,
- * a context resumed by hand, unwinding out of a handler, the cycle counter.
+ * a context resumed by hand, unwinding out of a handler, the cycle counter,
+ * memory below 2 GiB.
  */
 // run: same
 #define _GNU_SOURCE
@@ -333,6 +334,17 @@ static void check_new_code(void)
 	puts("new code");
 }
 
+/* For code that keeps addresses in 32 bits. */
+static void check_low_memory(void)
+{
+	for (int i = 0; i < 3; i++) {
+		char *p = mmap(0, 100000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+		CHECK(p != MAP_FAILED && (uintptr_t)p + 100000 <= 1ul << 31);
+		memset(p, i, 100000);
+	}
+	puts("low memory");
+}
+
 int main(void)
 {
 	struct sigaction a = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
@@ -346,6 +358,7 @@ int main(void)
 	check_faults();
 	check_counter();
 	check_new_code();
+	check_low_memory();
 	return 0;
 }
 #endif

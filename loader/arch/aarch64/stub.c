@@ -111,6 +111,12 @@ uint64_t stub_tail(const uint8_t *stub, uint64_t site)
 	return 0;
 }
 
+bool stub_is_jump(uint64_t pc)
+{
+	(void)pc;
+	return false;
+}
+
 void stub_push_frame(const struct regs *r, uint64_t sp)
 {
 	const uint64_t frame[4] = { r->x[29], r->x[30], r->x[0], r->x[1] };

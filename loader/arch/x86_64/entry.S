@@ -585,8 +585,12 @@ user_cas:
 
 /* long user_cas16(addr, expected, desired) */
 user_cas16:
-	lock addq $0, (%rdi) /* faults here, if it will: from the next line on rbx is not as it was */
-	mov %rbx, %r9
+	/* faults here, if it will, for want of memory or of alignment: from then on rbx is not as it was */
+	lock addq $0, (%rdi)
+	test $15, %dil
+	jz 1f
+	movaps (%rdi), %xmm0
+1:	mov %rbx, %r9
 	mov %rdx, %r8
 	mov (%rsi), %rax
 	mov 8(%rsi), %rdx

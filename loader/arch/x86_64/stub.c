@@ -14,8 +14,8 @@
  * before  `mov $number, %eax` stands shortly before the call: the jump replaces
  *         that, and the call stays. Who jumps to the call itself traps again.
  *
- * So each way is right no matter who jumps where; sites that allow neither keep
- * trapping (in glibc 2.36: 6 of 526). The pc that a handler sees is that of a
+ * So each way is right no matter who jumps where (and when: write_among_others()
+ * in patch.c); sites that allow neither keep trapping (in glibc 2.36: 6 of 526). The pc that a handler sees is that of a
  * native run, in all cases.
  */
 #include "loader/arch/arch.h"
@@ -275,6 +275,13 @@ uint64_t stub_tail(const uint8_t *stub, uint64_t site)
 	uint64_t to = site + sizeof there + (uint64_t)(int64_t)distance;
 	bool ours = there[0] == PREFIX && there[1] == JUMP && to - (uint64_t)stub < STUB_SIZE;
 	return ours ? (uint64_t)stub + AT_TAIL : 0;
+}
+
+bool stub_is_jump(uint64_t pc)
+{
+	uint8_t there[2];
+	return !user_copy(there, (void *)pc, sizeof there) &&
+	       (there[0] == JUMP || (there[0] == PREFIX && there[1] == JUMP));
 }
 
 /* ---- before -------------------------------------------------------------------------- */

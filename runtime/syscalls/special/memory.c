@@ -14,6 +14,9 @@
 #include <linux/mman.h>
 
 #define PLACE_TRIES 64
+#ifndef MAP_32BIT
+#define MAP_32BIT 0 /* of x86-64 only */
+#endif
 
 bool shares_memory;
 
@@ -28,7 +31,8 @@ long map_somewhere(const uint64_t a[6])
 		r = SYS6(__NR_mmap, hint, a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
 	/* the kernel says EEXIST for a taken place, and may refuse a hint outright */
 	for (int i = 0; is_error(r) && i < PLACE_TRIES; i++) {
-		r = SYS6(__NR_mmap, mmap_place(a[1]), a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
+		uint64_t at = a[3] & MAP_32BIT ? mmap_place_low(a[1]) : mmap_place(a[1]);
+		r = SYS6(__NR_mmap, at, a[1], a[2], a[3] | MAP_FIXED_NOREPLACE, a[4], a[5]);
 		if (r != -EEXIST)
 			break;
 	}

@@ -140,6 +140,18 @@ void special_rt_sigreturn(struct call *c)
 	gate_sigreturn(frame);
 }
 
+/* A wait for a signal. One that was held just before counts as having interrupted it. */
+static void record_wait(struct call *c)
+{
+	call_begin(c);
+	call_kernel(c);
+	if (c->restart) {
+		c->restart = false;
+		c->result = -EINTR;
+	}
+	call_end(c);
+}
+
 void special_rt_sigsuspend(struct call *c)
 {
 	struct thread *t = c->t;
@@ -161,19 +173,13 @@ void special_rt_sigsuspend(struct call *c)
 	signals_update_held(t);
 	mask = signals_kernel_mask(mask);
 	c->real[0] = (uint64_t)&mask;
-	call_begin(c);
-	call_kernel(c);
-	if (c->restart) {
-		/* held just before: it counts as having interrupted the wait */
-		c->restart = false;
-		c->result = -EINTR;
-	}
-	call_end(c);
+	record_wait(c);
 }
 
 void special_pause(struct call *c)
 {
-	call_run(c);
-	if (c->restart)
-		c->restart = false, c->result = -EINTR;
+	if (replaying)
+		call_replay(c);
+	else
+		record_wait(c);
 }

@@ -213,7 +213,6 @@ static void begin(void *unused)
 	for (uint32_t slot = 0; control->grown && slot < thread_highest(); slot++)
 		if (thread_of(slot)->front)
 			log_grown(thread_of(slot));
-	control->entered = 1;
 	if (control->repeat > 1)
 		run_copies();
 	if (debug_wanted())

@@ -19,7 +19,9 @@
  * 5. Between clone() and its first instruction: the kernel has stored its id (CLONE_PARENT_SETTID) before its creator goes
  *    on. A creator that stops before the call makes it in the copy.
  *
- * A thread with an id that has not stopped is asked until all have: who has stopped creates none.
+ * A thread with an id that has not stopped is asked until all have: who has stopped creates none. One look at all of them is
+ * not enough: somebody may have created a thread in a slot that was passed, and then stopped. So they must be as many as at
+ * the look before: then whoever was seen had stopped before the look began.
  *
  * Copying is fork(): the kernel copies memory. Memory that the program shares is made the copy's own. The copy's first
  * thread is none of the program's, since the first of a process cannot be gone while others are there, and a slot
@@ -28,7 +30,8 @@
  * ended, but for its last system call, is not made again: nothing of it is left to do but to clear that word, as the kernel
  * would have, for who joins it or takes its stack.
  *
- * What the kernel keeps and a fork does not: timers and the real ids. Neither is used at replay.
+ * What the kernel keeps and a fork does not: the real ids, which nobody uses at replay, and timers: that of a signal which came at
+ * no event is set again.
  *
  * The copy may also be a file, from which another process gets its memory: loader/checkpoint_file.c.
  */
@@ -122,19 +125,24 @@ static bool is_there(const struct thread *t)
 	return (state == THREAD_RUNS || state == THREAD_PARKED) && __atomic_load_n(&t->real_tid, __ATOMIC_ACQUIRE);
 }
 
-/* Asks those who have not stopped; true when there are none. A second signal to one on its way is one too many, which
+/* Asks those who have not stopped; if there are none: how many have. A second signal to one on its way is one too many, which
    the kernel drops: the first is still pending, or blocked while its handler runs. */
-static bool all_stopped(void)
+static uint32_t all_stopped(void)
 {
+	uint32_t stopped = 0;
 	bool all = true;
 	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
 		const struct thread *t = thread_of(slot);
-		if (!is_there(t) || __atomic_load_n(&t->saved, __ATOMIC_ACQUIRE))
+		if (!is_there(t))
 			continue;
+		if (__atomic_load_n(&t->saved, __ATOMIC_ACQUIRE)) {
+			stopped++;
+			continue;
+		}
 		signal_thread(t);
 		all = false;
 	}
-	return all;
+	return all ? stopped : 0;
 }
 
 /* ---- the copy --------------------------------------------------------------------------------- */
@@ -156,17 +164,19 @@ static void own_shared_range(const struct mapped *m)
 		cannot("memory that the program shares cannot be copied: error %d", -r);
 }
 
+/* With a list of its own: a thread that is stopped may be in the middle of the one that all use. */
 void checkpoint_own_memory(void)
 {
 	if (!shares_memory)
 		return;
-	const char *maps = maps_read();
+	long text = SYS6(__NR_mmap, 0, MAPS_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const char *maps = is_error(text) ? 0 : maps_read_to((char *)text);
 	if (!maps)
 		cannot("a checkpoint of memory that the program shares needs /proc, which is not mounted here");
 	for (struct mapped m; maps_next(&maps, &m);)
 		if (m.shared && !is_ours(m.from, m.to - m.from))
 			own_shared_range(&m);
-	maps_done();
+	SYS2(__NR_munmap, text, MAPS_ROOM);
 }
 
 #define LIKE_A_THREAD                                                                                      \
@@ -194,6 +204,15 @@ static void forget_real(struct thread *t)
 		t->saved = 0;
 }
 
+/* Nobody may be asked to stop before: who has not begun still seems to be stopped. */
+static void wait_until_all_go_on(void)
+{
+	unsigned round = 0;
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		while (__atomic_load_n(&thread_of(slot)->saved, __ATOMIC_ACQUIRE))
+			wait_a_little(&round);
+}
+
 /* The first thread of the copy. */
 static void lead_copy(void *unused)
 {
@@ -209,6 +228,8 @@ static void lead_copy(void *unused)
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (thread_of(slot)->saved)
 			make_again(thread_of(slot));
+	wait_until_all_go_on();
+	control->entered = 1;
 	debug_entered();
 	SYS5(__NR_prctl, PR_SET_NAME, "heddle", 0, 0, 0); /* for who looks at the list of threads */
 	for (uint32_t never = 0;; wait_end_if_stopped())
@@ -218,8 +239,9 @@ static void lead_copy(void *unused)
 _Noreturn void checkpoint_go_on(struct thread *t)
 {
 	void *frame = t->saved;
-	t->saved = 0;
 	arch_thread_start(t);
+	signals_made_again(t);
+	__atomic_store_n(&t->saved, 0, __ATOMIC_RELEASE);
 	gate_sigreturn(frame);
 }
 
@@ -227,8 +249,9 @@ _Noreturn void checkpoint_go_on(struct thread *t)
 static bool stop_all(void)
 {
 	unsigned round = 40;
-	while (!all_stopped()) {
-		wait_a_little(&round);
+	for (uint32_t now, before = 0; !(now = all_stopped()) || now != before; before = now) {
+		if (!now)
+			wait_a_little(&round);
 		if (debugged && round > STOP_ROUNDS)
 			return false;
 	}
@@ -259,10 +282,13 @@ static void let_others_go(void)
 	futex_wake(&rounds);
 }
 
-static _Noreturn void save(void)
+/* Returns only if it was heddle that asked (control->follow), who asks again: whoever got that signal may itself have a file open. */
+static void save(void)
 {
 	unsigned round = STOP_ROUNDS; /* sleeps at once */
 	for (unsigned tries = 0; !checkpoint_file_possible(); tries++) {
+		if (control->follow)
+			return;
 		if (tries > STOP_ROUNDS)
 			cannot("the process has a file open all the time, and no checkpoint of it can be saved");
 		let_others_go();
@@ -282,15 +308,18 @@ _Noreturn void checkpoint_begin_copy(void)
 static void lead(void)
 {
 	bool stopped = stop_all();
-	if (!debugged) {
+	if (debugged) {
+		if (stopped && debug_leave_copy())
+			checkpoint_begin_copy();
+	} else {
 		control->copied = 1;
-		if (control->save)
+		if (control->save) {
 			save();
-		run_copies();
-		checkpoint_begin_copy();
+		} else {
+			run_copies();
+			checkpoint_begin_copy();
+		}
 	}
-	if (stopped && debug_leave_copy())
-		checkpoint_begin_copy();
 	let_go();
 }
 

@@ -131,8 +131,10 @@ static bool ended_well(void)
 _Noreturn void replay_stuck(struct thread *t)
 {
 	bool wrong = stuck_in_accesses();
-	if (!wrong && thread_ends_process())
+	if (!wrong && thread_ends_process()) {
+		wait_watch_no_more(); /* who still waits, for tickets, does it now */
 		thread_stay(t);
+	}
 	TEXT(now, 2048);
 	text_add(&now, "all threads wait for one another\n");
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)

@@ -43,7 +43,12 @@ void wait_asleep(struct thread *t)
 			ticket_pass_lost();
 	}
 	if (watches)
-		__atomic_store_n(&watched, 0, __ATOMIC_RELEASE);
+		wait_watch_no_more();
+}
+
+void wait_watch_no_more(void)
+{
+	__atomic_store_n(&watched, 0, __ATOMIC_RELEASE);
 }
 
 void wait_wake(struct thread *t)
@@ -60,6 +65,25 @@ void wait_a_little(unsigned *round)
 	if (!wait_awake(round))
 		SYS2(__NR_nanosleep, &nap, 0);
 	wait_end_if_stopped();
+}
+
+void wait_ready(struct thread *t, bool (*ready)(const void *arg), const void *arg, const char *why)
+{
+	unsigned round = 0;
+	while (!ready(arg) && wait_awake(&round))
+		;
+	if (ready(arg))
+		return;
+	/* Who looks whether all stand still reads these; they are taken away only after progress has been counted. */
+	t->waits_arg = arg;
+	t->waits_why = why;
+	__atomic_store_n(&t->waits_ready, ready, __ATOMIC_RELEASE);
+	while (!ready(arg)) {
+		wait_a_little(&round);
+		ticket_pass_lost();
+	}
+	wait_progress();
+	__atomic_store_n(&t->waits_ready, 0, __ATOMIC_RELEASE);
 }
 
 /* One thread: parked, ended, or waiting for something that has not come. */
@@ -110,26 +134,44 @@ bool wait_all_idle(uint64_t base)
 	return before == wait_progress_made();
 }
 
+bool wait_anybody_comes(void)
+{
+	for (uint32_t slot = 0; slot < thread_highest(); slot++) {
+		const struct thread *t = thread_of(slot);
+		if (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) != THREAD_RUNS || !t->front || t->waits_for ||
+		    t->waits_ticket || t->waits_place || t->waits_futex || t->waits_ready)
+			continue;
+		if (t->log.head < t->log.size || t->front->clock < t->op_limit ||
+		    (t->self && t->self->events < t->event_limit))
+			return true;
+	}
+	return false;
+}
+
 #define STUCK_SECONDS 3
+#define STUCK_LOOKS   20
 
 /*
  * A lock that is not pthread's may be held, at replay, by another thread than in the recording, which waits for one that
- * wants the lock. Nobody can tell that from a thread that has been woken and does not run yet, so this takes its time.
+ * wants the lock. Nobody can tell that from a thread that has been woken and does not run yet, so this takes its time; and many
+ * looks, since all of us may have been stopped, or slow, for as long.
  */
 bool wait_stuck_in_futexes(uint64_t base)
 {
-	static uint64_t seen, since; /* of the one who watches; a second one only makes it last longer */
+	static uint64_t seen, since, looks; /* of the one who watches; a second one only makes it last longer */
 	uint64_t now = wait_progress_made(), time[2];
 	bool idle = now == seen;
 	SYS2(__NR_clock_gettime, 1 /* monotonic */, time);
 	for (uint32_t slot = 0; idle && slot < thread_highest(); slot++)
 		idle = is_idle(thread_of(slot), base) ||
 		       __atomic_load_n(&thread_of(slot)->waits_futex, __ATOMIC_RELAXED);
-	if (!idle)
+	if (!idle || wait_progress_made() != now) {
 		since = time[0];
+		looks = 0;
+	}
 	seen = now;
 	/* in a debugger all may stand still for hours, and somebody looks */
-	return idle && !debugged && time[0] > since + STUCK_SECONDS;
+	return looks++ > STUCK_LOOKS && !debugged && time[0] > since + STUCK_SECONDS;
 }
 
 /* In the child of a fork: who waited, and who was about to, is gone. */

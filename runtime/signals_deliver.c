@@ -11,6 +11,7 @@ static void arm_timer(struct thread *t, uint64_t us)
 	struct {
 		uint64_t interval[2], value[2];
 	} when = { { 0, 0 }, { us / 1000000, us % 1000000 * 1000 } };
+	t->timer_us = us;
 	if (t->timer < 0) {
 		struct {
 			uint64_t value;
@@ -23,6 +24,14 @@ static void arm_timer(struct thread *t, uint64_t us)
 		}
 	}
 	SYS4(__NR_timer_settime, t->timer, 0, &when, 0);
+}
+
+/* A little later than it would have come: where its signal begins is not exact anyway. */
+void signals_made_again(struct thread *t)
+{
+	t->timer = -1;
+	if (t->timer_us)
+		arm_timer(t, t->timer_us);
 }
 
 static uint64_t mask_now(const struct thread *t)
@@ -304,6 +313,7 @@ void signals_deliver_at_hook(struct thread *t)
 void on_timer(struct thread *t, void *uc)
 {
 	uint64_t pc = context_pc(uc);
+	t->timer_us = 0;
 	if (in_runtime(pc)) {
 		arm_timer(t, HOLD_MS * 1000); /* an event is under way after all */
 		return;
@@ -347,6 +357,8 @@ void on_timer(struct thread *t, void *uc)
 		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info, &a);
 	}
 	__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
+	if (fatal && replaying)
+		thread_wait_for_others(t);
 	if (fatal)
 		die_by_signal(sig);
 	begin_handler_from(uc, t, sig, info, &a);

@@ -69,6 +69,7 @@ struct thread *thread_prepare(uint32_t slot)
 	t->stack = (uint64_t)t - THREAD_STRUCT_AT + THREAD_STACK_END;
 	t->process = &process;
 	t->timer = -1;
+	t->timer_us = 0;
 	t->held = t->held_count = 0;
 	t->waiting = false;
 	t->vfork_depth = 0;
@@ -77,12 +78,18 @@ struct thread *thread_prepare(uint32_t slot)
 
 /* ---- slots ---------------------------------------------------------------------------- */
 
+/* Nobody uses the slot any more, but perhaps the kernel. */
+static bool is_free(const void *slot)
+{
+	const struct thread *t = slot;
+	uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
+	return state == THREAD_NONE || (state == THREAD_ENDED && !__atomic_load_n(&t->claimed, __ATOMIC_ACQUIRE));
+}
+
 static bool is_gone(const struct thread *t)
 {
-	if (t->state == THREAD_NONE)
-		return true;
-	return t->state == THREAD_ENDED && !__atomic_load_n(&t->claimed, __ATOMIC_ACQUIRE) &&
-	       (!t->real_tid || SYS3(__NR_tgkill, SYS0(__NR_getpid), t->real_tid, 0) == -ESRCH);
+	return is_free(t) && (t->state == THREAD_NONE || !t->real_tid ||
+			      SYS3(__NR_tgkill, SYS0(__NR_getpid), t->real_tid, 0) == -ESRCH);
 }
 
 /* Record: the lowest slot that nobody uses. */
@@ -99,15 +106,16 @@ static uint32_t choose_slot(void)
 	return slot;
 }
 
-/* Replay: the thread that had this slot before must really be gone. */
-static void wait_for_slot(uint32_t slot)
+/* Replay: the thread that had this slot before must really be gone. It may itself wait, in its last call. */
+static void wait_for_slot(struct thread *t, uint32_t slot)
 {
-	unsigned round = 40;
 	if (slot >= MAP_SLOTS)
 		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
-	if (slot < highest)
-		while (!is_gone(thread_of(slot)))
-			wait_a_little(&round);
+	if (slot >= highest)
+		return;
+	wait_ready(t, is_free, thread_of(slot), "the end of the thread that had the slot of the one that it creates");
+	for (unsigned round = 40; !is_gone(thread_of(slot));)
+		wait_a_little(&round);
 }
 
 /* ---- the thread pointer ------------------------------------------------------------------ */
@@ -267,7 +275,7 @@ static void replay_clone(struct call *c)
 	uint32_t slot = child ? (uint32_t)child->addr : 0;
 	c->t->reserved = 0;
 	if (child)
-		wait_for_slot(slot);
+		wait_for_slot(c->t, slot);
 	if (e && order_syncs()) { /* before it waits for other calls, as then */
 		struct thread *t = child ? thread_prepare(slot) : 0;
 		if (t && !t->log.data)
@@ -352,7 +360,7 @@ long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64
 	if (guard > MAP_THREAD_STACK_ROOM || size + guard + 2 * page_size > MAP_THREAD_STACK_ROOM)
 		return 0;
 	if (replaying)
-		wait_for_slot(slot);
+		wait_for_slot(t, slot);
 	return (long)stack_of_slot(slot, size);
 }
 
@@ -623,14 +631,16 @@ void thread_wait_for_others(struct thread *t)
 	wait_progress();
 	__atomic_fetch_add(&ending, 1, __ATOMIC_ACQ_REL);
 	/* It counts as parked: so lost tickets are passed, and two who end the process do not wait for each other.
-	   A thread in an endless loop never parks: it gets a second and a half in which nobody comes further. */
+	   A thread in an endless loop never parks: if nothing more is recorded of it, it gets a second and a half in which nobody
+	   comes further. */
 	uint64_t last = 0, now;
 	for (unsigned round = 0; round < 3000; round++) {
 		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) + __atomic_load_n(&ending, __ATOMIC_ACQUIRE) >=
 		    __atomic_load_n(&live, __ATOMIC_ACQUIRE))
 			break;
-		if ((now = wait_progress_made()) != last)
+		if ((now = wait_progress_made()) != last || wait_anybody_comes())
 			round = MIN(round, 100);
+		wait_end_if_stopped();
 		last = now;
 		struct {
 			uint64_t sec, nsec;

@@ -166,22 +166,7 @@ bool order_is_waiting(const struct thread *t)
 
 void order_wait(struct order_thread *o, bool (*ready)(const void *arg), const void *arg, const char *why)
 {
-	struct thread *t = thread_of(o->slot);
-	unsigned round = 0;
-	while (!ready(arg) && wait_awake(&round))
-		;
-	if (ready(arg))
-		return;
-	/* Who looks whether all stand still reads these; they are taken away only after progress has been counted. */
-	t->waits_arg = arg;
-	t->waits_why = why;
-	__atomic_store_n(&t->waits_ready, ready, __ATOMIC_RELEASE);
-	while (!ready(arg)) {
-		wait_a_little(&round);
-		ticket_pass_lost();
-	}
-	wait_progress();
-	__atomic_store_n(&t->waits_ready, 0, __ATOMIC_RELEASE);
+	wait_ready(thread_of(o->slot), ready, arg, why);
 }
 
 bool order_finished(uint32_t slot, uint64_t event)

@@ -5,21 +5,27 @@
 
 static uint32_t lock; /* of the text */
 
-const char *maps_read(void)
+const char *maps_read_to(char *text)
 {
-	static char text[1 << 20];
-	brief_lock(&lock);
 	long fd = file_open("/proc/thread-self/maps", O_RDONLY, 0);
-	if (fd < 0) {
-		maps_done();
+	if (fd < 0)
 		return 0;
-	}
 	size_t n = 0;
-	for (long r; n < sizeof text - 1 && (r = SYS3(__NR_read, fd, text + n, sizeof text - 1 - n)) > 0;)
+	for (long r; n < MAPS_ROOM - 1 && (r = SYS3(__NR_read, fd, text + n, MAPS_ROOM - 1 - n)) > 0;)
 		n += (size_t)r;
 	file_close(fd);
 	text[n] = 0;
 	return text;
+}
+
+const char *maps_read(void)
+{
+	static char text[MAPS_ROOM];
+	brief_lock(&lock);
+	const char *read = maps_read_to(text);
+	if (!read)
+		maps_done();
+	return read;
 }
 
 void maps_done(void)

@@ -13,6 +13,9 @@ struct mapped {
    maps_done(); 0 if there is no /proc. */
 const char *maps_read(void);
 void maps_done(void);
+/* The same into memory of the caller's, MAPS_ROOM bytes, for who cannot wait for another to be done. */
+#define MAPS_ROOM (1 << 20)
+const char *maps_read_to(char *text);
 /* The next line of the text; false at its end. */
 bool maps_next(const char **text, struct mapped *m);
 #endif

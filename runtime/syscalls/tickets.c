@@ -106,8 +106,9 @@ void ticket_pass_lost(void)
 	if (__atomic_load_n(&lock, __ATOMIC_RELAXED) || !(in_futexes || wait_all_idle(b)))
 		return;
 	brief_lock(&lock);
-	bool idle = in_futexes ? base == b : wait_all_idle(base), stuck = idle && !waiters && !one_thread;
-	stuck = stuck && !(control->several && anybody_shows()); /* it waits for another process */
+	bool patient = control->several && anybody_shows(); /* for another process */
+	bool idle = in_futexes ? base == b && !patient : wait_all_idle(base);
+	bool stuck = idle && !patient && !waiters && !one_thread;
 	/* if nobody has come to its end, all tickets still have an owner, who waits for a lock that is not pthread's */
 	if (in_futexes && idle && !anybody_parked())
 		stuck = true;

@@ -113,9 +113,10 @@ static long logged_answer(struct thread *t)
  */
 static void wait_and_look(struct call *c)
 {
-	enum { RELATIVE = 0, COMMAND = 127, CLOCK_REALTIME_FLAG = 256 };
+	enum { RELATIVE = 0, COMMAND = 127, PRIVATE = 128, CLOCK_REALTIME_FLAG = 256 };
 	uint64_t limit[2];
-	__atomic_store_n(&c->t->waits_futex, true, __ATOMIC_RELAXED);
+	/* another process may wake it, whose progress nobody here sees */
+	__atomic_store_n(&c->t->waits_futex, c->args[1] & PRIVATE || !control->several, __ATOMIC_RELAXED);
 	do {
 		if ((c->args[1] & COMMAND) == RELATIVE)
 			limit[0] = limit[1] = 0;

@@ -1,6 +1,7 @@
 /*
  * Accesses that are instructions of the machine to LLVM, too: inline assembler and intrinsics.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "compiler/internal.h"
 
@@ -32,9 +33,56 @@ static LLVMValueRef operand_size(struct module *m, LLVMValueRef call, unsigned n
 	return attribute ? LLVMSizeOf(LLVMGetTypeAttributeValue(attribute)) : LLVMConstInt(m->i64, 16, false);
 }
 
+#define NEXT_CONSTRAINT(p) ((p) += strcspn(p, ","), (p) += *(p) == ',')
+
+/* Does the constraint stand for an operand of the call? Outputs in registers are its result. */
+static bool has_operand(const char *constraint)
+{
+	bool output = *constraint == '=', indirect = memchr(constraint, '*', strcspn(constraint, ","));
+	return *constraint != '~' && *constraint != '!' && (!output || indirect);
+}
+
+/* What an operand in register cx says: "{cx}", or the number of an output "={cx}" that it shares its register with. NULL: there is none. */
+static LLVMValueRef in_counter(LLVMValueRef call, const char *constraints)
+{
+	unsigned output = ~0u, number = 0, n = 0;
+
+	for (const char *p = constraints; *p && n < LLVMGetNumArgOperands(call); NEXT_CONSTRAINT(p), number++) {
+		if (!strncmp(p, "={cx}", 5))
+			output = number;
+		if (!has_operand(p))
+			continue;
+		bool same = *p >= '0' && *p <= '9' && strtoul(p, NULL, 10) == output;
+		if (!strncmp(p, "{cx}", 4) || same)
+			return LLVMGetOperand(call, n);
+		n++;
+	}
+	return NULL;
+}
+
+/*
+ * How much the assembler may access where a register points to: 16 bytes, the most that one instruction accesses atomically; a
+ * string instruction of x86-64 as much as its counter says, eight bytes each at most.
+ */
+static LLVMValueRef reach(struct module *m, LLVMValueRef call, const char *text, const char *constraints)
+{
+	LLVMValueRef counter = strstr(text, "rep") ? in_counter(call, constraints) : NULL;
+
+	if (!counter || LLVMGetTypeKind(LLVMTypeOf(counter)) != LLVMIntegerTypeKind)
+		return LLVMConstInt(m->i64, 16, false);
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(m->context);
+	LLVMPositionBuilderBefore(builder, call);
+	bool bytes = strstr(text, "movsb") || strstr(text, "stosb") || strstr(text, "lodsb") || strstr(text, "cmpsb") ||
+		     strstr(text, "scasb");
+	LLVMValueRef size = LLVMBuildMul(builder, LLVMBuildZExtOrBitCast(builder, counter, m->i64, ""),
+					 LLVMConstInt(m->i64, bytes ? 1 : 8, false), "");
+	LLVMDisposeBuilder(builder);
+	return size;
+}
+
 /*
  * The constraints are a list: "=*m,r,*m,~{memory}". Operands with '*' are addresses of memory. With a clobber of all
- * memory any pointer in a register may be used; 16 bytes, the most that one instruction accesses atomically, are taken.
+ * memory any pointer in a register may be used: see reach().
  */
 bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a)
 {
@@ -47,10 +95,10 @@ bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a)
 	bool all_memory = strstr(p, "~{memory}");
 	if (!len || !*text || waits(text))
 		return true;
-	for (unsigned n = 0; *p && n < LLVMGetNumArgOperands(call); p += strcspn(p, ","), p += *p == ',') {
-		size_t size = strcspn(p, ",");
-		bool output = *p == '=', indirect = memchr(p, '*', size);
-		if (*p == '~' || *p == '!' || (output && !indirect))
+	LLVMValueRef far = all_memory ? reach(m, call, text, p) : NULL;
+	for (unsigned n = 0; *p && n < LLVMGetNumArgOperands(call); NEXT_CONSTRAINT(p)) {
+		bool output = *p == '=', indirect = memchr(p, '*', strcspn(p, ","));
+		if (!has_operand(p))
 			continue;
 		LLVMValueRef value = LLVMGetOperand(call, n);
 		if (is_pointer(value) && indirect)
@@ -59,10 +107,9 @@ bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a)
 							    .unit = 1,
 							    .kind = output ? HOOK_WRITE : HOOK_READ });
 		else if (is_pointer(value) && all_memory)
-			access_add_range(a, (struct range){ .addr = value,
-							    .size = LLVMConstInt(m->i64, 16, false),
-							    .unit = 1,
-							    .kind = HOOK_READ | HOOK_WRITE });
+			access_add_range(
+				a, (struct range){
+					   .addr = value, .size = far, .unit = 1, .kind = HOOK_READ | HOOK_WRITE });
 		n++;
 	}
 	return true;
@@ -88,24 +135,49 @@ static const struct {
 	{ "llvm.experimental.vp.", 0 },
 };
 
-static LLVMValueRef lane(struct module *m, LLVMValueRef call, LLVMValueRef pointers, unsigned n)
+/* Of addresses; or, with a base, of what is added to it when it is multiplied by `scale`. */
+struct lanes {
+	LLVMValueRef vector, base, scale;
+};
+
+static LLVMValueRef lane(struct module *m, LLVMValueRef call, const struct lanes *l, unsigned n)
 {
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(m->context);
 
 	LLVMPositionBuilderBefore(builder, call);
-	LLVMValueRef pointer = LLVMBuildExtractElement(builder, pointers, LLVMConstInt(m->i32, n, false), "");
+	LLVMValueRef pointer = LLVMBuildExtractElement(builder, l->vector, LLVMConstInt(m->i32, n, false), "");
+	if (l->base) {
+		LLVMValueRef index = LLVMBuildSExt(builder, pointer, m->i64, "");
+		LLVMValueRef scale = LLVMBuildZExt(builder, l->scale, m->i64, "");
+		LLVMValueRef bytes = LLVMBuildMul(builder, index, scale, "");
+		pointer = LLVMBuildGEP2(builder, LLVMInt8TypeInContext(m->context), l->base, &bytes, 1, "");
+	}
 	LLVMDisposeBuilder(builder);
 	return pointer;
 }
 
 /* gather and scatter: each lane has its own address. */
-static void add_lanes(struct module *m, LLVMValueRef call, LLVMValueRef pointers, unsigned kind, struct access *a)
+static void add_lanes(struct module *m, LLVMValueRef call, const struct lanes *l, unsigned kind, struct access *a)
 {
-	for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(pointers)); i++)
-		access_add_range(a, (struct range){ .addr = lane(m, call, pointers, i),
+	for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(l->vector)); i++)
+		access_add_range(a, (struct range){ .addr = lane(m, call, l, i),
 						    .kind = kind,
 						    .unit = 1,
 						    .size = LLVMConstInt(m->i64, 8, false) });
+}
+
+/* llvm.x86.*gather*(old, base, indices, mask, scale) and llvm.x86.*scatter*(base, mask, indices, new, scale). */
+static bool add_indexed(struct module *m, LLVMValueRef call, const char *name, unsigned kind, struct access *a)
+{
+	bool gathers = strstr(name, "gather");
+
+	if (strncmp(name, "llvm.x86.", 9) || !(gathers || strstr(name, "scatter")) || LLVMGetNumArgOperands(call) != 5)
+		return false;
+	struct lanes l = { LLVMGetOperand(call, 2), LLVMGetOperand(call, gathers), LLVMGetOperand(call, 4) };
+	if (LLVMGetTypeKind(LLVMTypeOf(l.vector)) != LLVMVectorTypeKind || !is_pointer(l.base))
+		return false;
+	add_lanes(m, call, &l, kind, a);
+	return true;
 }
 
 bool foreign_intrinsic(struct module *m, LLVMValueRef call, struct access *a)
@@ -121,6 +193,8 @@ bool foreign_intrinsic(struct module *m, LLVMValueRef call, struct access *a)
 			continue;
 		bool gives = LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind;
 		unsigned kind = intrinsics[i].kind ? intrinsics[i].kind : gives ? HOOK_READ : HOOK_WRITE;
+		if (add_indexed(m, call, name, kind, a))
+			return true;
 		LLVMValueRef size = gives ? LLVMSizeOf(LLVMTypeOf(call)) : LLVMConstInt(m->i64, 0, false);
 		for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
 			LLVMTypeKind type = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, n)));
@@ -136,7 +210,7 @@ bool foreign_intrinsic(struct module *m, LLVMValueRef call, struct access *a)
 					a, (struct range){ .addr = value, .size = size, .kind = kind, .unit = 1 });
 			else if (LLVMGetTypeKind(type) == LLVMVectorTypeKind &&
 				 LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMPointerTypeKind)
-				add_lanes(m, call, value, kind, a);
+				add_lanes(m, call, &(struct lanes){ .vector = value }, kind, a);
 		}
 		return true;
 	}

@@ -654,10 +654,11 @@ static void poll(struct module *m, const struct access *a, LLVMValueRef site)
 	LLVMBuildBr(builder, rest);
 }
 
-/* Or the code generator might move the load out of its bracket. */
-static void forget_invariance(struct module *m, LLVMValueRef inst)
+/* Or the code generator might move the load out of its bracket; and on x86-64 a nontemporal store may be seen after the plain one that ends
+   the bracket. */
+static void keep_in_bracket(struct module *m, LLVMValueRef inst)
 {
-	static const char *const names[] = { "invariant.load", "invariant.group" };
+	static const char *const names[] = { "invariant.load", "invariant.group", "nontemporal" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		LLVMSetMetadata(inst, LLVMGetMDKindIDInContext(m->context, names[i], (unsigned)strlen(names[i])), NULL);
@@ -667,7 +668,7 @@ void rewrite_begin(struct module *m)
 {
 	for (size_t i = 0; i < m->count; i++)
 		if (m->accesses[i].shape != SHAPE_NONE)
-			forget_invariance(m, m->accesses[i].inst);
+			keep_in_bracket(m, m->accesses[i].inst);
 }
 
 void rewrite(struct module *m, size_t id)

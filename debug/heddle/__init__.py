@@ -14,7 +14,7 @@ import gdb
 from gdb.unwinder import register_unwinder
 
 from .commands import define_commands
-from .replay import OURS, OutOfRuntime, area, quiet, state
+from .replay import FAULTS, IsFault, OutOfRuntime, area, quiet, state
 from .travel import RuntimeStop, Travel, print_end, show, to_beginning
 
 SPACING = 300 * 10**6   # ns of work between two copies, at first
@@ -45,15 +45,16 @@ def begin(control, at, members, symbols, **recording):
     with Travel():
         quiet(f'add-symbol-file {symbols}')
         quiet('skip -gfi *interpose/*')         # of libheddle.so, which programs know as pthread, malloc and libc
-        quiet('handle SIGSEGV SIGBUS nostop noprint pass')
+        quiet(f'handle {" ".join(FAULTS)} nostop noprint pass')
         state.runtime_stop = RuntimeStop()
         gdb.events.exited.connect(on_exit)
         gdb.events.gdb_exiting.connect(on_leaving)
         area.spacing = SPACING
         to_beginning()
-        for sig in ('SIGSEGV', 'SIGBUS'):
+        IsFault()
+        for sig in FAULTS:
             quiet(f'catch signal {sig}')
-            quiet(f'condition $bpnum $pc < {OURS[0]:#x}')
+            quiet(f'condition $bpnum ${IsFault.NAME}()')
             state.faults.add(int(gdb.parse_and_eval('$bpnum')))
     quiet('set print inferior-events off')  # or it would tell of each copy that is made
     show()

@@ -205,6 +205,19 @@ def case_not_disturbed(t):
     expect(t, text, rf'^{total}$', r'exited with code 03', 'the run is over')
 
 
+def case_counter_not_disturbed(t):
+    """A read of the cycle counter is a fault to the kernel, and none to the user; a real one stays one."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'counter.c'), name='programs/counter')
+    recorded = t.record([program])
+    t.check(recorded.status == 0, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), ['continue'])
+    expect(t, text, r'exited normally', 'the run is over')
+    program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'crash.c'), name='programs/crash')
+    t.record([program], trace=t.path('crash'))
+    text = gdb(t, t.path('crash'), ['continue', 'print nowhere'])
+    expect(t, text, r'SIGSEGV', r'return \*nowhere')
+
+
 def case_threads_not_disturbed(t):
     """The same with threads, locks and a breakpoint that many of them meet: each stops where it is, and the order stays."""
     program = t.compile(os.path.join(ROOT, 'tests', 'threads', 'mutex_normal.c'), name='threads/mutex_normal')

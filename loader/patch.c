@@ -148,6 +148,17 @@ static bool write_code(uint64_t where, const uint8_t *bytes, unsigned n)
 	return true;
 }
 
+void patch_copied(void)
+{
+	if (memory_file < 0)
+		return;
+	long fd = file_open("/proc/self/mem", O_RDWR, 0);
+	if (fd < 0)
+		cannot("a copy of the process needs /proc, which is not mounted here");
+	SYS3(__NR_dup3, fd, memory_file, O_CLOEXEC);
+	file_close(fd);
+}
+
 /* Each core forgets what it has read ahead of its code. */
 static bool sync_cores(void)
 {
@@ -155,6 +166,12 @@ static bool sync_cores(void)
 		return true;
 	return !SYS3(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) &&
 	       !SYS3(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
+static bool can_patch_among_others(void)
+{
+	static bool can;
+	return can || (can = sync_cores());
 }
 
 /*
@@ -212,8 +229,8 @@ void patch_site(void *uc)
 	uint64_t address = context_pc(uc) - SYSCALL_SIZE;
 	patch_lock();
 	struct site *s = add_site(address);
-	bool possible = one_thread || !STUB_IN_STEPS || sync_cores();
-	if (control->patch && possible && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
+	bool possible = control->patch && (one_thread || !STUB_IN_STEPS || can_patch_among_others());
+	if (possible && ALIGN_DOWN(address, MAP_POOL_SIZE) != MAP_SIGNAL_RETURN) {
 		uint8_t bytes[16];
 		uint64_t where;
 		struct regs r;

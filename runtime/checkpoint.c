@@ -21,7 +21,7 @@
  *
  * A thread with an id that has not stopped is asked until all have: who has stopped creates none. One look at all of them is
  * not enough: somebody may have created a thread in a slot that was passed, and then stopped. So they must be as many as at
- * the look before: then whoever was seen had stopped before the look began.
+ * the look before, and none created meanwhile: then whoever was seen had stopped before the look began.
  *
  * Copying is fork(): the kernel copies memory. Memory that the program shares is made the copy's own. The copy's first
  * thread is none of the program's, since the first of a process cannot be gone while others are there, and a slot
@@ -36,6 +36,7 @@
  * The copy may also be a file, from which another process gets its memory: loader/checkpoint_file.c.
  */
 #include "loader/arch/arch.h"
+#include "loader/patch.h"
 #include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
@@ -249,13 +250,16 @@ _Noreturn void checkpoint_go_on(struct thread *t)
 static bool stop_all(void)
 {
 	unsigned round = 40;
-	for (uint32_t now, before = 0; !(now = all_stopped()) || now != before; before = now) {
-		if (!now)
+	for (uint32_t stopped, created, before = 0, created_before = 0;; before = stopped, created_before = created) {
+		stopped = all_stopped();
+		created = threads_created();
+		if (stopped && stopped == before && created == created_before)
+			return true;
+		if (!stopped)
 			wait_a_little(&round);
 		if (debugged && round > STOP_ROUNDS)
 			return false;
 	}
-	return true;
 }
 
 /* A signal that comes after this finds nobody to stop for. */
@@ -302,6 +306,7 @@ _Noreturn void checkpoint_begin_copy(void)
 {
 	requester = 0;
 	stop_lock = 0; /* a thread that was about to end may have held it */
+	patch_copied();
 	run_on_stack((uint64_t)checkpoint_stack + sizeof checkpoint_stack, lead_copy, 0);
 }
 

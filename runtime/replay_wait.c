@@ -184,5 +184,6 @@ void wait_forked(void)
 		t->waiters_lock = 0;
 		t->waits_for = t->waits_ticket = t->waits_place = 0;
 		t->waits_futex = false;
+		t->waits_ready = 0;
 	}
 }

@@ -491,6 +491,7 @@ struct thread *thread_prepare(uint32_t slot);
 void thread_clone(struct call *c);	       /* clone with CLONE_THREAD, both directions */
 void thread_exit(struct call *c);	       /* exit of one thread of several */
 _Noreturn void thread_child(struct thread *t); /* first function of a new thread, from entry.S */
+uint32_t threads_created(void);		       /* so many, in the life of the process */
 void thread_before_fork(void);
 void thread_after_fork(void);	      /* in parent and child */
 void thread_forked(struct thread *t); /* in the child of a fork: all others are gone */

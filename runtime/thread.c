@@ -409,18 +409,14 @@ static long id_if_running(struct thread *t, struct thread *other)
 	return id;
 }
 
-/* The kernel clears the word of a thread that has ended, soon after, and gives no sign of it but that. */
-static bool is_cleared(const struct thread *t)
-{
-	uint32_t word;
-	return !t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid;
-}
-
-/* The limit is for a word that the program uses for something else. */
+/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for a word that
+   the program uses for something else. */
 static void wait_for_cleared(const struct thread *t)
 {
-	for (unsigned round = 0; round < 20000 && !is_cleared(t); wait_a_little(&round))
-		;
+	uint32_t word;
+	for (unsigned round = 0; round < 20000; wait_a_little(&round))
+		if (!t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid)
+			return;
 }
 
 /* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
@@ -485,11 +481,26 @@ void thread_wait_for_cleared(void)
 			wait_for_cleared(thread_of(slot));
 }
 
+/* Looked at and cleared by the kernel: the memory may be gone, and a fault here would find the signal stack in use. */
+static void clear(const struct thread *t)
+{
+	enum { FUTEX_WAIT = 0, FUTEX_WAKE_OP = 5, SET_TO_0 = 0 };
+	uint64_t at_once[2] = { 0, 0 };
+	if (t->clear_tid &&
+	    SYS4(__NR_futex, t->clear_tid, FUTEX_WAIT, t->front->tid, at_once) == -ETIMEDOUT) /* it still says so */
+		SYS6(__NR_futex, t->clear_tid, FUTEX_WAKE_OP, 0, 0, t->clear_tid, SET_TO_0);
+}
+
 void thread_clear_ended(void)
 {
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
-		if (thread_of(slot)->state == THREAD_ENDED && !is_cleared(thread_of(slot)))
-			user_store((void *)thread_of(slot)->clear_tid, sizeof(uint32_t), 0);
+		if (thread_of(slot)->state == THREAD_ENDED)
+			clear(thread_of(slot));
+}
+
+uint32_t threads_created(void)
+{
+	return __atomic_load_n(&ENTRIES->threads_seen, __ATOMIC_ACQUIRE);
 }
 
 bool thread_is_last(void)
@@ -626,19 +637,23 @@ bool thread_ends_process(void)
 
 void thread_wait_for_others(struct thread *t)
 {
+	if (t->vfork_depth)
+		return; /* only a child ends */
 	order_parks(t);
 	__atomic_store_n(&t->state, THREAD_PARKED, __ATOMIC_RELEASE);
 	wait_progress();
 	__atomic_fetch_add(&ending, 1, __ATOMIC_ACQ_REL);
 	/* It counts as parked: so lost tickets are passed, and two who end the process do not wait for each other.
-	   A thread in an endless loop never parks: if nothing more is recorded of it, it gets a second and a half in which nobody
-	   comes further. */
+	   A thread in an endless loop never parks: it gets a second and a half in which nobody comes further; a minute, if more
+	   is recorded of it, since it may just compute, or not get to run. */
 	uint64_t last = 0, now;
-	for (unsigned round = 0; round < 3000; round++) {
+	for (unsigned round = 0, patience = 0; round < 3000; round++) {
 		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) + __atomic_load_n(&ending, __ATOMIC_ACQUIRE) >=
 		    __atomic_load_n(&live, __ATOMIC_ACQUIRE))
 			break;
-		if ((now = wait_progress_made()) != last || wait_anybody_comes())
+		if ((now = wait_progress_made()) != last)
+			patience = 0;
+		if (now != last || (wait_anybody_comes() && patience++ < 120000))
 			round = MIN(round, 100);
 		wait_end_if_stopped();
 		last = now;

@@ -107,12 +107,11 @@ void ticket_pass_lost(void)
 		return;
 	brief_lock(&lock);
 	bool patient = control->several && anybody_shows(); /* for another process */
-	bool idle = in_futexes ? base == b && !patient : wait_all_idle(base);
-	bool stuck = idle && !patient && !waiters && !one_thread;
+	bool idle = in_futexes ? base == b : wait_all_idle(base);
 	/* if nobody has come to its end, all tickets still have an owner, who waits for a lock that is not pthread's */
-	if (in_futexes && idle && !anybody_parked())
-		stuck = true;
-	if (waiters && idle && !stuck) {
+	bool owned = in_futexes && !anybody_parked();
+	bool stuck = idle && !patient && (owned || (!waiters && !one_thread));
+	if (waiters && idle && !stuck && !owned) {
 		begun[base % WINDOW] = 1;
 		advance();
 	}

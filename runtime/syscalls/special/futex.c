@@ -115,8 +115,9 @@ static void wait_and_look(struct call *c)
 {
 	enum { RELATIVE = 0, COMMAND = 127, PRIVATE = 128, CLOCK_REALTIME_FLAG = 256 };
 	uint64_t limit[2];
-	/* another process may wake it, whose progress nobody here sees */
-	__atomic_store_n(&c->t->waits_futex, c->args[1] & PRIVATE || !control->several, __ATOMIC_RELAXED);
+	/* else another process may wake it, whose progress nobody here sees */
+	bool alone = c->args[1] & PRIVATE || !control->several || !shares_memory;
+	__atomic_store_n(&c->t->waits_futex, alone, __ATOMIC_RELAXED);
 	do {
 		if ((c->args[1] & COMMAND) == RELATIVE)
 			limit[0] = limit[1] = 0;

@@ -277,7 +277,7 @@ static void check_memory(struct thread *t)
 
 void special_exit_group(struct call *c)
 {
-	if (replaying && !c->t->vfork_depth)
+	if (replaying)
 		thread_wait_for_others(c->t);
 	if (control->checksum && !c->t->vfork_depth)
 		check_memory(c->t);

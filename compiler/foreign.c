@@ -42,18 +42,24 @@ static bool has_operand(const char *constraint)
 	return *constraint != '~' && *constraint != '!' && (!output || indirect);
 }
 
+static bool is_counter(const char *constraint)
+{
+	constraint += strspn(constraint, "=&");
+	return !strncmp(constraint, "{cx}", 4) || !strncmp(constraint, "{ecx}", 5) || !strncmp(constraint, "{rcx}", 5);
+}
+
 /* What an operand in register cx says: "{cx}", or the number of an output "={cx}" that it shares its register with. NULL: there is none. */
 static LLVMValueRef in_counter(LLVMValueRef call, const char *constraints)
 {
 	unsigned output = ~0u, number = 0, n = 0;
 
 	for (const char *p = constraints; *p && n < LLVMGetNumArgOperands(call); NEXT_CONSTRAINT(p), number++) {
-		if (!strncmp(p, "={cx}", 5))
+		if (*p == '=' && is_counter(p))
 			output = number;
 		if (!has_operand(p))
 			continue;
 		bool same = *p >= '0' && *p <= '9' && strtoul(p, NULL, 10) == output;
-		if (!strncmp(p, "{cx}", 4) || same)
+		if (is_counter(p) || same)
 			return LLVMGetOperand(call, n);
 		n++;
 	}
@@ -62,18 +68,18 @@ static LLVMValueRef in_counter(LLVMValueRef call, const char *constraints)
 
 /*
  * How much the assembler may access where a register points to: 16 bytes, the most that one instruction accesses atomically; a
- * string instruction of x86-64 as much as its counter says, eight bytes each at most.
+ * string instruction of x86-64 as much as its counter says, eight bytes each at most. One that compares may end before that.
  */
 static LLVMValueRef reach(struct module *m, LLVMValueRef call, const char *text, const char *constraints)
 {
-	LLVMValueRef counter = strstr(text, "rep") ? in_counter(call, constraints) : NULL;
+	bool all = strstr(text, "rep") && !strstr(text, "cmps") && !strstr(text, "scas");
+	LLVMValueRef counter = all ? in_counter(call, constraints) : NULL;
 
 	if (!counter || LLVMGetTypeKind(LLVMTypeOf(counter)) != LLVMIntegerTypeKind)
 		return LLVMConstInt(m->i64, 16, false);
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(m->context);
 	LLVMPositionBuilderBefore(builder, call);
-	bool bytes = strstr(text, "movsb") || strstr(text, "stosb") || strstr(text, "lodsb") || strstr(text, "cmpsb") ||
-		     strstr(text, "scasb");
+	bool bytes = strstr(text, "movsb") || strstr(text, "stosb") || strstr(text, "lodsb");
 	LLVMValueRef size = LLVMBuildMul(builder, LLVMBuildZExtOrBitCast(builder, counter, m->i64, ""),
 					 LLVMConstInt(m->i64, bytes ? 1 : 8, false), "");
 	LLVMDisposeBuilder(builder);
@@ -138,32 +144,62 @@ static const struct {
 /* Of addresses; or, with a base, of what is added to it when it is multiplied by `scale`. */
 struct lanes {
 	LLVMValueRef vector, base, scale;
+	LLVMValueRef mask; /* which of them count; NULL: all */
+	unsigned count;
 };
 
-static LLVMValueRef lane(struct module *m, LLVMValueRef call, const struct lanes *l, unsigned n)
+static unsigned lanes_of(LLVMValueRef value)
+{
+	return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind ? LLVMGetVectorSize(LLVMTypeOf(value)) : 0;
+}
+
+/* By a bit of a number, by one of a vector of bits, or by the sign of an element, which may be floating. */
+static LLVMValueRef counts(struct module *m, LLVMBuilderRef builder, LLVMValueRef mask, unsigned n)
+{
+	LLVMTypeRef type = LLVMTypeOf(mask);
+
+	if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind) {
+		LLVMValueRef bits = LLVMBuildLShr(builder, mask, LLVMConstInt(type, n, false), "");
+		return LLVMBuildTrunc(builder, bits, LLVMInt1TypeInContext(m->context), "");
+	}
+	LLVMTypeRef element = LLVMGetElementType(type);
+	unsigned width = LLVMGetTypeKind(element) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(element) :
+			 LLVMGetTypeKind(element) == LLVMFloatTypeKind	 ? 32 :
+									   64;
+	LLVMTypeRef whole = LLVMIntTypeInContext(m->context, width);
+	mask = LLVMBuildBitCast(builder, mask, LLVMVectorType(whole, LLVMGetVectorSize(type)), "");
+	LLVMValueRef is = LLVMBuildExtractElement(builder, mask, LLVMConstInt(m->i32, n, false), "");
+	return LLVMBuildICmp(builder, LLVMIntSLT, is, LLVMConstNull(whole), "");
+}
+
+/* One that does not count has any address: it is taken for nowhere, and has no size. */
+static struct range lane(struct module *m, LLVMValueRef call, const struct lanes *l, unsigned n, unsigned kind)
 {
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(m->context);
+	struct range r = { .kind = kind, .unit = 1, .size = LLVMConstInt(m->i64, 8, false) };
 
 	LLVMPositionBuilderBefore(builder, call);
-	LLVMValueRef pointer = LLVMBuildExtractElement(builder, l->vector, LLVMConstInt(m->i32, n, false), "");
+	r.addr = LLVMBuildExtractElement(builder, l->vector, LLVMConstInt(m->i32, n, false), "");
 	if (l->base) {
-		LLVMValueRef index = LLVMBuildSExt(builder, pointer, m->i64, "");
+		LLVMValueRef index = LLVMBuildSExt(builder, r.addr, m->i64, "");
 		LLVMValueRef scale = LLVMBuildZExt(builder, l->scale, m->i64, "");
 		LLVMValueRef bytes = LLVMBuildMul(builder, index, scale, "");
-		pointer = LLVMBuildGEP2(builder, LLVMInt8TypeInContext(m->context), l->base, &bytes, 1, "");
+		r.addr = LLVMBuildGEP2(builder, LLVMInt8TypeInContext(m->context), l->base, &bytes, 1, "");
+	}
+	if (l->mask) {
+		LLVMValueRef on = counts(m, builder, l->mask, n);
+		r.addr = LLVMBuildSelect(builder, on, r.addr, LLVMConstNull(LLVMTypeOf(r.addr)), "");
+		r.size = LLVMBuildSelect(builder, on, r.size, LLVMConstNull(m->i64), "");
 	}
 	LLVMDisposeBuilder(builder);
-	return pointer;
+	return r;
 }
 
 /* gather and scatter: each lane has its own address. */
 static void add_lanes(struct module *m, LLVMValueRef call, const struct lanes *l, unsigned kind, struct access *a)
 {
-	for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(l->vector)); i++)
-		access_add_range(a, (struct range){ .addr = lane(m, call, l, i),
-						    .kind = kind,
-						    .unit = 1,
-						    .size = LLVMConstInt(m->i64, 8, false) });
+	for (unsigned i = 0; i < l->count; i++)
+		access_add_range(a, lane(m, call, l, i, kind));
 }
 
 /* llvm.x86.*gather*(old, base, indices, mask, scale) and llvm.x86.*scatter*(base, mask, indices, new, scale). */
@@ -173,11 +209,22 @@ static bool add_indexed(struct module *m, LLVMValueRef call, const char *name, u
 
 	if (strncmp(name, "llvm.x86.", 9) || !(gathers || strstr(name, "scatter")) || LLVMGetNumArgOperands(call) != 5)
 		return false;
-	struct lanes l = { LLVMGetOperand(call, 2), LLVMGetOperand(call, gathers), LLVMGetOperand(call, 4) };
-	if (LLVMGetTypeKind(LLVMTypeOf(l.vector)) != LLVMVectorTypeKind || !is_pointer(l.base))
+	struct lanes l = { .vector = LLVMGetOperand(call, 2),
+			   .base = LLVMGetOperand(call, gathers),
+			   .scale = LLVMGetOperand(call, 4),
+			   .mask = LLVMGetOperand(call, gathers ? 3 : 1) };
+	unsigned data = lanes_of(gathers ? call : LLVMGetOperand(call, 3)), indices = lanes_of(l.vector);
+	l.count = data < indices ? data : indices;
+	if (!l.count || !is_pointer(l.base))
 		return false;
 	add_lanes(m, call, &l, kind, a);
 	return true;
+}
+
+/* llvm.masked.gather(addresses, alignment, mask, old) and llvm.masked.scatter(new, addresses, alignment, mask). */
+static LLVMValueRef mask_of(LLVMValueRef call, const char *name, unsigned addresses)
+{
+	return strncmp(name, "llvm.masked.", 12) ? NULL : LLVMGetOperand(call, addresses + 2);
 }
 
 bool foreign_intrinsic(struct module *m, LLVMValueRef call, struct access *a)
@@ -210,7 +257,11 @@ bool foreign_intrinsic(struct module *m, LLVMValueRef call, struct access *a)
 					a, (struct range){ .addr = value, .size = size, .kind = kind, .unit = 1 });
 			else if (LLVMGetTypeKind(type) == LLVMVectorTypeKind &&
 				 LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMPointerTypeKind)
-				add_lanes(m, call, &(struct lanes){ .vector = value }, kind, a);
+				add_lanes(m, call,
+					  &(struct lanes){ .vector = value,
+							   .count = lanes_of(value),
+							   .mask = mask_of(call, name, n) },
+					  kind, a);
 		}
 		return true;
 	}

@@ -116,7 +116,8 @@ INLINE _Bool __heddle_open_two(struct hook_self *self, uint64_t events, const vo
 	return both((claim(self, first) & claim(self, first + size - 1) & kind) != 0, events < GET(self->until));
 }
 
-/* Is a range claimed? A long one goes to the runtime. */
+/* Is a range claimed? A long one goes to the runtime, and so do all where the program handles faults: a part of it may be made again behind the
+   handler, and the runtime would not know how much (group_again.c). */
 static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first, uint64_t size, uint64_t kind)
 {
 	uint64_t last = first + size - 1;
@@ -132,13 +133,13 @@ static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first,
 INLINE _Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
 				 uint64_t kind)
 {
-	return events < GET(self->until) && range_claimed(self, (uint64_t)addr, size, kind);
+	return events < GET(self->group_until) && range_claimed(self, (uint64_t)addr, size, kind);
 }
 
 INLINE _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to, const void *from,
 				uint64_t size)
 {
-	return events < GET(self->until) && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
+	return events < GET(self->group_until) && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
 	       range_claimed(self, (uint64_t)from, size, HOOK_READ);
 }
 
@@ -401,6 +402,8 @@ KEPT struct hook_self __heddle_unattached = { .claims = __heddle_none, .shift = 
 
 KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_mended(struct hook_self *self)
 {
+	if (GET(self->events) & 1) /* the access was made again: in a group of its own */
+		self->ops->leave(self, 0, 0, 0, 0, 0);
 	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
 }
 

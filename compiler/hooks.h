@@ -52,13 +52,14 @@
  * attach the thread on its first access: to the runtime (through __heddle_attach_as, which libheddle.so exports and which
  * is absent outside heddle) or to a struct of the thread's own whose claims are always there.
  *
- * A fault inside the bracket: the runtime closes it before the program's handler begins.
+ * A fault inside the bracket: the runtime closes it before the program's handler begins. When that returns to the access, the runtime opens a group
+ * for it, which who closes the bracket leaves, since the count is not what it was.
  */
 #ifndef HOOKS_H
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 5
+#define HOOK_VERSION 6
 
 #define HOOK_PAGE_SHIFT 9
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)

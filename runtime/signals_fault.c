@@ -54,7 +54,10 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	struct kernel_action a = signals_action(t, sig, 0);
 	uint64_t addr = (uint64_t)info->si_addr, pc = context_pc(uc);
 	bool fatal = a.handler <= 1 || (t->mask & SIGNAL_BIT(sig));
-	bool grouped = order_in_group(t), comes_by = grouped, hooked = order_fault(t);
+	bool grouped = order_in_group(t), hooked = order_fault(t);
+	if (hooked && !grouped)
+		grouped = group_of_access(t, addr);
+	bool comes_by = grouped;
 	if (fatal && !replaying)
 		shown_end();
 	if (replaying)

@@ -1,5 +1,5 @@
 /*
- * What a group has entered, for two cases in which that is not enough.
+ * What a group has entered, for three cases in which that is not enough.
  *
  * A string is entered as far as it could be read, and in pieces; a scheme with claims may give back what it holds when the next piece
  * or the next range is entered. So the string may be longer then than it was, or readable. After each range those that were
@@ -10,6 +10,11 @@
  * back from the handler enters the same ranges once more: what comes after is a group of its own. Whether there was a group
  * is in the fault's entry: at replay, a scheme with claims has none. A handler that goes back to another instruction has left
  * the code, for all we know, and nothing is entered.
+ *
+ * A fault in an access that found its claim, and so was made by the program itself: when it is made again, its bracket has been closed, and the
+ * claim may be another's. So the way back enters a group for it, too, which __heddle_mended() leaves: the bytes around the place of the
+ * fault, since it is not known where the access begins and ends. Longer ones than a page are the runtime's where faults are handled (group_until),
+ * and a fault that the runtime meets is at the hook: signals_fault_at_hook().
  */
 #include "runtime/runtime.h"
 
@@ -140,6 +145,18 @@ static struct group *find(const struct thread *t, uint64_t pc, uint64_t sp)
 		if (t->again->faulted[i].pc == pc && t->again->faulted[i].sp == sp)
 			return &t->again->faulted[i];
 	return 0;
+}
+
+bool group_of_access(struct thread *t, uint64_t addr)
+{
+	uint64_t from = addr < HOOK_PAGE ? 0 : addr - HOOK_PAGE, to = addr + HOOK_PAGE;
+	if (addr >= MAP_PROGRAM_END - HOOK_PAGE)
+		return false;
+	if (!t->again)
+		t->again = order_memory(sizeof *t->again);
+	t->again->now.count = 0;
+	note_range(&t->again->now, 0, from, to, ACCESS_READS | ACCESS_WRITES, 0);
+	return true;
 }
 
 void group_faulted(struct thread *t, uint64_t pc, uint64_t sp, bool grouped, bool comes_by)

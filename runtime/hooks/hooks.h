@@ -79,6 +79,8 @@ bool order_in_group(const struct thread *t);
    group (grouped), which the program will leave (comes_by); a handler returns, and it is entered again. */
 bool group_add(struct thread *t, const struct order_ops *ops, const struct hook_site *site, uint64_t addr, uint64_t n,
 	       uint8_t kind, uint32_t c);
+/* A fault in a hooked access, in none: it is to be one when it is made again. False: no memory of the program's can be there. */
+bool group_of_access(struct thread *t, uint64_t addr);
 void group_faulted(struct thread *t, uint64_t pc, uint64_t sp, bool grouped, bool comes_by);
 void group_return(struct thread *t, uint64_t pc, uint64_t sp);
 /* The bytes of a piece of a string up to its end, or to what cannot be read; 0: it goes on. */

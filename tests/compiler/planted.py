@@ -1,8 +1,9 @@
-"""What heddle-cc puts into programs (compiler/fast.c): a program with such code must notice when something of it is missing."""
-import os
+"""What heddle-cc puts into programs (compiler/fast.c), and what the runtime does for it: a program with such code must notice when something of it
+is missing."""
 import shutil
 
 from harness import ROOT, Failure
+from planting import FAST, plant
 
 RUNS = 8
 # Of brackets that are held over loops (compiler/held.c), what is left out: [(text, instead)] in compiler/fast.c.
@@ -23,39 +24,29 @@ STRINGS = {
     'the bytes of a copy': [('return events < GET(self->group_until) ? __heddle_string_claimed(', 'return events < GET(self->group_until) ? !!__heddle_string_claimed('),
                             ('return size <= HOOK_BYTES_MAX &&', 'return size == 1 || size <= HOOK_BYTES_MAX &&')],
 }
-
-
-def plant(t, changes):
-    """A folder like build/, with this fault in what heddle-cc links into programs."""
-    text = t.with_fault('compiler/fast.c', changes)
-    top = t.path('planted')
-    shutil.rmtree(top, ignore_errors=True)
-    for name in ('bin', 'lib'):
-        shutil.copytree(os.path.join(t.settings.build, name), f'{top}/{name}', symlinks=True)
-    with open(f'{top}/fast.c', 'w') as file:
-        file.write(text)
-    os.unlink(f'{top}/lib/heddle/fast.bc')
-    t.run_well(['clang-19', '-std=gnu17', '-O2', f'-I{ROOT}', '-fPIC', '-fno-strict-aliasing', '-fno-stack-protector', '-fno-builtin', '-emit-llvm',
-                '-c', '-o', f'{top}/lib/heddle/fast.bc', f'{top}/fast.c'])
-    return top
+# Of accesses that fault where the thread had the claim, in the runtime.
+AGAIN = {
+    'the group of an access that is made again': [('grouped = group_of_access(t, addr);', ';')],
+}
 
 
 def is_same(t, top, program, seed):
+    """program: its arguments, too."""
     trace = t.path('trace')
     shutil.rmtree(trace, ignore_errors=True)
-    recorded = t.run([f'{top}/bin/heddle', 'record', '-q', '-o', trace, '--order=region', f'--chaos={seed}', '--', program, '4'], timeout=120)
+    recorded = t.run([f'{top}/bin/heddle', 'record', '-q', '-o', trace, '--order=region', f'--chaos={seed}', '--', *program], timeout=120)
     replayed = t.run([f'{top}/bin/heddle', 'replay', trace], timeout=120)
     return (replayed.status, replayed.out) == (recorded.status, recorded.out)
 
 
-def build(t, top, bug):
+def build(t, top, bug, rounds):
     program = t.path('program')
     t.run_well([f'{top}/bin/heddle-cc', '--select=all', '-O2', '-g', '-pthread', f'{ROOT}/tests/bugs/{bug}.c', '-o', program])
-    return program
+    return [program, '4', *rounds]
 
 
-def is_noticed(t, top, bug, what):
-    program = build(t, top, bug)
+def is_noticed(t, top, bug, what, rounds):
+    program = build(t, top, bug, rounds)
     for seed in range(1, RUNS + 1):
         try:
             same = is_same(t, top, program, seed)
@@ -67,13 +58,13 @@ def is_noticed(t, top, bug, what):
     return False
 
 
-def each_is_noticed(t, bug, faults):
-    program = build(t, t.settings.build, bug)
+def each_is_noticed(t, bug, faults, place=FAST, rounds=()):
+    program = build(t, t.settings.build, bug, rounds)
     for seed in range(1, RUNS + 1):
         t.check(is_same(t, t.settings.build, program, seed), f'--chaos={seed}: nothing is planted, and the replay is another run')
     for what, changes in faults.items():
-        if not is_noticed(t, plant(t, changes), bug, what):
-            raise Failure(f'compiler/fast.c without {what}: not noticed in {RUNS} runs')
+        if not is_noticed(t, plant(t, place, changes), bug, what, rounds):
+            raise Failure(f'{place} without {what}: not noticed in {RUNS} runs')
 
 
 def case_held_faults(t):
@@ -86,3 +77,7 @@ def case_bytes_faults(t):
 
 def case_string_faults(t):
     each_is_noticed(t, 'claimed_strings', STRINGS)
+
+
+def case_again_faults(t):
+    each_is_noticed(t, 'fault_by_oneself', AGAIN, 'runtime/signals_fault.c', ['150'])

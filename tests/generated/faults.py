@@ -4,11 +4,10 @@ A fault is a change of one source of the runtime or of libheddle.so, compiled in
 faults inside region are those of orders/faults.py; here they meet the real hooks, threads and system calls.
 """
 import importlib.util
-import os
-import shutil
 
 import soak
 from harness import ROOT, Failure
+from planting import plant
 
 SEEDS = 36
 
@@ -37,23 +36,6 @@ def faults_of_region():
     spec.loader.exec_module(module)
     return {what: (f'runtime/order/{file}', changes) for file in ('region.c', 'region_claims.c', 'region_words.c', 'region_hold.c')
             for what, (changes, _) in module.FAULTS[file].items() if what not in NOT_HERE}
-
-
-def plant(t, place, changes):
-    """A folder like build/, with this fault in its loader or library."""
-    text = t.with_fault(place, changes)
-    top = t.path('planted')
-    shutil.rmtree(top, ignore_errors=True)
-    shutil.copytree(os.path.join(t.settings.build, 'bin'), f'{top}/bin', symlinks=True)
-    shutil.copytree(os.path.join(t.settings.build, 'lib'), f'{top}/lib')
-    with open(f'{top}/{os.path.basename(place)}', 'w') as file:
-        file.write(text)
-    library = place.startswith('interpose/')
-    os.unlink(f'{top}/lib/heddle/loader-mapped')
-    t.run_well(['make', '-s', 'preload-with' if library else 'loader-with', f'BUILD={t.settings.build}', f'PLACE={place}',
-                f'FILE={top}/{os.path.basename(place)}', f'OUT={top}/lib/heddle/{"libheddle.so" if library else "loader"}'], cwd=ROOT, timeout=600)
-    os.link(f'{top}/lib/heddle/loader', f'{top}/lib/heddle/loader-mapped')
-    return top
 
 
 def must_notice(t, what, place, changes, binary, seeds):

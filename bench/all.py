@@ -37,11 +37,11 @@ PARTS = {
     'light': ['light.py', '--seconds=10'],
     'leap': ['leap.py', '--rounds=1'],
     'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=30', '--only=^{kernel}$'],
-    'kernels8-{kernel}': ['kernels.py', '--rounds=1', '--threads=8', '--percent=30', '--only=^{kernel}$'],
+    'kernels8-{kernel}': ['kernels.py', '--rounds=1', '--threads=8', '--percent=20', '--only=^{kernel}$'],
     'papers-{kernel}': ['papers.py', '--rounds=2', '--kernels={kernel}'],
     'races-{kernel}': ['races.py', '--rounds=2', '--only=^{kernel}$'],
     'peers-{kernel}': ['peers.py', '--only=^{kernel}$'],
-    'gallery': ['gallery.py', '--replays=50'],
+    'gallery': ['gallery.py', '--replays=25'],
 }
 
 

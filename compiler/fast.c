@@ -93,7 +93,7 @@ INLINE uint64_t __heddle_events(struct hook_self *self)
 
 static inline INLINE uint64_t claim(struct hook_self *self, uint64_t addr)
 {
-	return GET(self->claims[addr >> self->shift]);
+	return GET(self->claims[addr >> self->shift & (HOOK_PAGES - 1)]);
 }
 
 /* One branch instead of two. */
@@ -232,7 +232,7 @@ INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, 
 		return __heddle_apart(self, first, stride, more, size, kind);
 	if (last - page > 1)
 		return __heddle_pages(self, page, last, kind);
-	return (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
+	return ((page | last) < HOOK_PAGES) && (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
 }
 
 /* For a group: bytes that do not cross a page, and some that may cross one. */
@@ -282,14 +282,16 @@ INLINE uint64_t __heddle_shift(struct hook_self *self)
 /* Budget of an access that hits: 1 load, 1 branch. */
 INLINE _Bool __heddle_held_one(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t kind)
 {
-	return (GET(((const uint8_t *)claims)[addr >> shift]) & kind) != 0;
+	return (GET(((const uint8_t *)claims)[addr >> shift & (HOOK_PAGES - 1)]) & kind) != 0;
 }
 
 INLINE _Bool __heddle_held_two(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t size, uint64_t kind)
 {
 	const uint8_t *claim = (const uint8_t *)claims;
 
-	return (GET(claim[addr >> shift]) & GET(claim[(addr + size - 1) >> shift]) & kind) != 0;
+	uint64_t first = addr >> shift & (HOOK_PAGES - 1), last = (addr + size - 1) >> shift & (HOOK_PAGES - 1);
+
+	return (GET(claim[first]) & GET(claim[last]) & kind) != 0;
 }
 
 INLINE uint64_t __heddle_publish(uint64_t events, uint64_t opened)
@@ -402,7 +404,8 @@ KEPT struct hook_self __heddle_unattached = { .claims = __heddle_none, .shift = 
 
 KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_mended(struct hook_self *self)
 {
-	if (GET(self->events) & 1) /* the access was made again: in a group of its own */
+	/* The access was made again: in a group of its own. But threads that are not attached count all in one place. */
+	if (GET(self->events) & 1 && self != &__heddle_unattached)
 		self->ops->leave(self, 0, 0, 0, 0, 0);
 	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
 }
@@ -435,6 +438,8 @@ KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint
 	const uint8_t *claims = self->claims;
 	uint64_t all = kind * 0x0101010101010101ull, eight = all, has = kind;
 
+	if (page > last || last >= HOOK_PAGES)
+		return 0;
 	for (; page <= last && page % 8; page++)
 		has &= GET(claims[page]);
 	for (; page + 8 <= last; page += 8)

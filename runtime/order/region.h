@@ -22,6 +22,7 @@
 /* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself. */
 #define CLAIM_LET_GO 4
 
+_Static_assert(HOOK_PAGES << PAGE_SHIFT == 1ull << ORDER_ADDRESS_BITS, "claims for all that the program has");
 _Static_assert((int)ACCESS_READS == (int)HOOK_READ && (int)ACCESS_WRITES == (int)HOOK_WRITE,
 	       "kinds are the bits of a claim");
 
@@ -90,6 +91,16 @@ static inline struct region_thread *region_of(const struct order_thread *t)
 	return t->own;
 }
 
+/* Of a page, by any address in it: see compiler/hooks.h on claims. */
+static inline uint32_t page_number(uint64_t addr)
+{
+	return addr >> PAGE_SHIFT & (HOOK_PAGES - 1);
+}
+static inline uint8_t claim_now(const struct region_thread *own, uint64_t addr)
+{
+	return __atomic_load_n(&own->claims[page_number(addr)], __ATOMIC_RELAXED);
+}
+
 /* ---- region.c: brackets, regions, edges ------------------------------------------------------------------------------ */
 
 /* Opens the bracket of the event that is under way. Plain: what shows it to others is said at each use. */
@@ -155,7 +166,7 @@ static inline struct page *page_of(uint64_t addr)
 {
 	if (unlikely(!region_pages))
 		return &region_any_page;
-	return &region_pages[addr >> PAGE_SHIFT & ((1ull << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) - 1)];
+	return &region_pages[page_number(addr)];
 }
 static inline uint8_t page_state(const struct page *p)
 {

@@ -79,15 +79,15 @@ static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 {
 	const struct region_thread *own = __atomic_load_n(&region_threads[slot], __ATOMIC_ACQUIRE);
 
-	return own ? &own->claims[addr >> PAGE_SHIFT] : 0;
+	return own ? &own->claims[page_number(addr)] : 0;
 }
 
 /* The claim of this thread; only it gives itself more. */
 static void set_claim(struct region_thread *own, const struct page *p, uint64_t addr, uint8_t kind)
 {
-	__atomic_store_n(&own->claims[addr >> PAGE_SHIFT], kind, __ATOMIC_RELAXED);
+	__atomic_store_n(&own->claims[page_number(addr)], kind, __ATOMIC_RELAXED);
 	if (kind && p->moves && own->leaving < REGION_LET_GO) {
-		own->leave[own->leaving++] = (uint32_t)(addr >> PAGE_SHIFT);
+		own->leave[own->leaving++] = page_number(addr);
 		claims_settle(own);
 	}
 }
@@ -143,7 +143,7 @@ static uint64_t region_let_go(uint32_t slot, uint64_t addr)
 /* This thread comes for the page. */
 static void count_return(const struct region_thread *own, struct page *p, uint64_t addr)
 {
-	if (p->moves && __atomic_load_n(&own->claims[addr >> PAGE_SHIFT], __ATOMIC_RELAXED) & CLAIM_LET_GO)
+	if (p->moves && claim_now(own, addr) & CLAIM_LET_GO)
 		p->moves--;
 }
 
@@ -489,7 +489,7 @@ static void claim_block(struct order_thread *t, const struct page *was, uint64_t
 
 	for (uint64_t at = (addr | (PAGE_BYTES - 1)) + 1; at < end; at += PAGE_BYTES) {
 		struct page *q = page_of(at);
-		if ((__atomic_load_n(&region_of(t)->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & kind) == kind)
+		if ((claim_now(region_of(t), at) & kind) == kind)
 			continue;
 		if (!trylock_page(q))
 			return;

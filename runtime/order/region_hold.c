@@ -31,7 +31,7 @@ static void get_claims(struct order_thread *t, const struct held *r, unsigned *f
 			++*fine;
 		else if (page_state(p) == PAGE_FINE)
 			claims_coarsen(t, p, at, HOOK_READ | (r->kind & HOOK_WRITE));
-		else if ((__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
+		else if ((claim_now(own, at) & r->kind) != r->kind)
 			claims_take(t, p, at, r->kind);
 	}
 }
@@ -45,7 +45,7 @@ static bool hold_all(struct order_thread *t, const struct held *r, bool *disowne
 		struct page *p = page_of(at);
 		to = next_page(at, r->to);
 		if (own->claims && page_state(p) != PAGE_FINE) {
-			if ((__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
+			if ((claim_now(own, at) & r->kind) != r->kind)
 				return false;
 			continue;
 		}
@@ -65,8 +65,7 @@ static bool still_claimed(struct order_thread *t, const struct held *r)
 		bool by_words = !own->claims;
 		for (unsigned i = 0; i < own->pieces; i++)
 			by_words |= own->piece[i].from == at && own->piece[i].kind == r->kind;
-		if (!by_words &&
-		    (__atomic_load_n(&own->claims[at >> PAGE_SHIFT], __ATOMIC_RELAXED) & r->kind) != r->kind)
+		if (!by_words && (claim_now(own, at) & r->kind) != r->kind)
 			return false;
 	}
 	return true;

@@ -191,7 +191,7 @@ static inline uint64_t come_again(struct order_thread *t, uint64_t addr, uint64_
 /* The word is this thread's, as it was seen in the bracket: who takes it waits for the end of that. */
 static enum outcome own_access(struct order_thread *t, struct access *a)
 {
-	uint8_t *claim = &region_of(t)->claims[a->addr >> PAGE_SHIFT], is = __atomic_load_n(claim, __ATOMIC_RELAXED);
+	uint8_t *claim = &region_of(t)->claims[page_number(a->addr)], is = __atomic_load_n(claim, __ATOMIC_RELAXED);
 
 	if (!(is & HOOK_WORDS)) /* the page is fine, so nobody else writes this byte */
 		__atomic_store_n(claim, is | HOOK_WORDS, __ATOMIC_RELAXED);

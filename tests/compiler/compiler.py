@@ -1,6 +1,7 @@
 """heddle-cc: programs behave as clang's, whatever the hooks do; builds of all kinds keep their hooks; sites and doctor."""
 import json
 import os
+import platform
 import re
 import shutil
 
@@ -501,3 +502,24 @@ def case_forked_beside(t):
         for number in range(t.count(2, 20)):
             recorded = t.record([program, '3'], trace=t.path(f'{order}-{number}'), options=[f'--order={order}'], timeout=60)
             t.check(recorded.status == 0, f'{order}: {recorded}')
+
+
+def case_wild_pointers(t):
+    """A crash at a pointer that leads nowhere is the same crash at replay, and a handler is told the same place; a tag in the top byte is none of its business."""
+    program = hooked_part(t, 'wild')
+    runs = [[], *([str(n)] for n in range(10)), ['2', 'loop'], ['9', 'loop']] + [['tag']] * (platform.machine() == 'aarch64')
+    for n, args in enumerate(runs):
+        for how, options in (('plain', []), ('verify', ['--verify'])):
+            recorded = t.record([program, *args], trace=t.path(f'{how}-{n}'), options=options)
+            plain = t.run([program, *args])
+            t.check((recorded.status, recorded.out) == (plain.status, plain.out), f'{args}: recorded {recorded}, plain {plain}')
+            t.replays(recorded, trace=t.path(f'{how}-{n}'), times=1)
+
+
+def case_unattached(t):
+    """Threads in the loops with which they begin, many at once."""
+    program = hooked_part(t, 'unattached')
+    for number in range(t.count(6, 60)):
+        recorded = t.record([program], trace=t.path(f'trace-{number}'), timeout=60)
+        t.check(recorded.status == 0, f'{recorded}')
+        t.replays(recorded, trace=t.path(f'trace-{number}'), times=2, timeout=60)

@@ -280,11 +280,11 @@ hook_entry_\name:
  */
 .macro own_granule else
 	ldr x5, [x0, #SELF_CLAIMS]
-	lsr x6, x2, #9
+	ubfx x6, x2, #9, #31
 	ldrb w5, [x5, x6]
 	tbz w5, #3, \else
 	mov x5, #0x6400 << 32
-	lsr x6, x2, #3
+	ubfx x6, x2, #3, #37
 	add x5, x5, x6, lsl #4
 	ldr x5, [x5]
 	ldr x6, [x0, #SELF_MINE]

@@ -277,11 +277,14 @@ hook_entry_\name:
  */
 .macro own_granule else
 	mov %rdx, %rax
-	shr $9, %rax
+	shl $24, %rax
+	shr $33, %rax
 	mov SELF_CLAIMS(%rdi), %r11
 	testb $8, (%r11, %rax)
 	jz \else
 	mov %rdx, %rax
+	shl $24, %rax
+	shr $24, %rax
 	and $-8, %rax
 	movabs $0x640000000000, %r11
 	mov (%r11, %rax, 2), %rax

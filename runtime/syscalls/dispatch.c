@@ -38,16 +38,23 @@ static unsigned changed_ranges(const struct call *c, struct space_range to[2])
 	case __NR_munmap:
 	case __NR_mprotect: return 1;
 	case __NR_madvise: return a[2] == MADV_DONTNEED || a[2] == MADV_FREE || a[2] == MADV_REMOVE;
+	case __NR_brk: {
+		uint64_t now = (uint64_t)SYS1(__NR_brk, 0), low = MIN(now, a[0]);
+		to[0] = (struct space_range){ low, MAX(now, a[0]) - low };
+		return a[0] && a[0] != now;
+	}
 	case __NR_mremap: return a[3] & MREMAP_FIXED ? 2 : 1;
 	default: return 0;
 	}
 }
 
-/* In a program with hooks such a call is ordered, even if its thread has made no hooked access so far. */
-static bool changes_space(unsigned nr)
+/* In a program with hooks a call that changes the address space, or reads or writes memory, is ordered, even if its thread has made no hooked
+   access so far. Not futex: replay has fewer of them. */
+static bool is_ordered(unsigned nr)
 {
 	const struct sys_row *row = sys_find(nr);
-	return row && row->how == SYS_SPECIAL && row->flags & SYS_SPACE;
+	return row && nr != __NR_futex &&
+	       (row->shape || row->io[0].rule || (row->how == SYS_SPECIAL && row->flags & SYS_SPACE));
 }
 
 /* One after the other among threads (nothing if there is one only), and against accesses. */
@@ -137,7 +144,7 @@ void dispatch(struct thread *t)
 	if (unlikely(control->paranoid))
 		paranoid_look(t, nr);
 	signals_deliver(t, true);
-	if (unlikely(control->hooked) && !t->hooked && !one_thread && scheme_ops && changes_space(nr))
+	if (unlikely(control->hooked) && !t->hooked && !one_thread && scheme_ops && is_ordered(nr))
 		order_hook_thread(t);
 	if (unlikely(turns_wanted))
 		turns_call_begins(t, nr);

@@ -10,11 +10,15 @@
 #include "interpose/interpose.h"
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
+#include <grp.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,20 +26,15 @@ static uint32_t threads; /* what libc knows about threads: lists of stacks, keys
 
 static int created; /* some thread */
 
-/* What we know of a thread on a stack of ours, by slot. */
+/* What we know of a thread, by slot. */
 static struct known {
 	uint8_t detached; /* written by its creator, and by who detaches it */
-	uint32_t guard;	  /* bytes; libc does not know of it. Written by its creator */
+	uint32_t guard;	  /* bytes, of a stack of ours; libc does not know of it. Written by its creator */
 } known[MAP_SLOTS];
 
 static struct known *known_of(pthread_t thread)
 {
-	static struct known other;
-	other = (struct known){ 0 };
-	uint64_t at = (uint64_t)thread;
-	if (at < MAP_STACKS_BASE || at >= MAP_STACKS_END)
-		return &other;
-	return &known[(at - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM];
+	return &known[CALL(thread_slot, thread)];
 }
 
 /* Stacks that a slot has no room for. The list only grows, by one creator at a time; a place is filled before it counts. */
@@ -124,22 +123,25 @@ static void *map_large(size_t size, size_t guard)
 }
 
 /* Gives the thread to come a stack, unless the program has chosen one. As libc's, it has its guard below. */
-static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given)
+static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given, uint32_t *slot)
 {
 	void *chosen = 0;
 	size_t most, chosen_size = 0, guard = 0, page = (size_t)sysconf(_SC_PAGESIZE);
 	/* libc answers with the end of the stack, less its size; nobody's stack ends at 0 */
-	if (given && !pthread_attr_getstack(given, &chosen, &chosen_size) && (uintptr_t)chosen + chosen_size)
+	if (given && !pthread_attr_getstack(given, &chosen, &chosen_size) && (uintptr_t)chosen + chosen_size) {
+		CALL(thread_reserve, SIZE_MAX, 0, slot);
+		known[*slot].guard = 0;
 		return 0;
+	}
 	size_t size = stack_size(given, &most);
 	pthread_attr_getguardsize(attr, &guard);
 	guard = (guard + page - 1) / page * page;
-	void *stack = (void *)CALL(thread_reserve, size, guard);
+	void *stack = (void *)CALL(thread_reserve, size, guard, slot);
 	if (!stack)
 		stack = map_large(size, guard);
 	if (stack == MAP_FAILED)
 		return EAGAIN;
-	known_of((pthread_t)stack)->guard = (uint32_t)guard; /* before the thread is there and asks */
+	known[*slot].guard = (uint32_t)guard; /* before the thread is there and asks */
 	return pthread_attr_setstack(attr, stack, size);
 }
 
@@ -149,6 +151,34 @@ static int is_detached(const pthread_attr_t *attr)
 	if (attr)
 		pthread_attr_getdetachstate(attr, &state);
 	return state == PTHREAD_CREATE_DETACHED;
+}
+
+/*
+ * Who detaches a thread that is just ending, or the thread itself: one of them gives back what libc has allocated for it, by flags that nobody can
+ * order. So libc hears of it when the thread has ended, from who creates the next one.
+ */
+static pthread_t leaving[MAP_SLOTS];
+static unsigned leaving_count;
+static uint32_t leaving_forks; /* a child has none of them */
+
+enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
+
+static void detach_ended(void)
+{
+	if (leaving_forks != ENTRIES->forks)
+		leaving_count = 0;
+	leaving_forks = ENTRIES->forks;
+	for (unsigned i = 0; i < leaving_count;) {
+		pthread_t thread = leaving[i];
+		if (CALL(thread_joined, thread, JOIN_TRY)) {
+			i++;
+			continue;
+		}
+		uint32_t slot = (uint32_t)CALL(thread_slot, thread);
+		REAL(pthread_detach)(thread);
+		CALL(thread_released, slot);
+		leaving[i] = leaving[--leaving_count];
+	}
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *(*routine)(void *), void *arg)
@@ -172,13 +202,16 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 		attr = *given;
 	else
 		pthread_attr_init(&attr);
-	int r = choose_stack(&attr, given);
+	uint32_t slot = 0;
+	detach_ended();
+	int r = choose_stack(&attr, given, &slot);
+	known[slot].detached = (uint8_t)is_detached(given); /* not after it: *thread may be gone with the thread */
 	if (!r)
 		r = REAL(pthread_create)(thread, &attr, start, s);
 	if (r)
 		CALL(thread_cancel_reserve);
-	else if ((known_of(*thread)->detached = (uint8_t)is_detached(given)))
-		CALL(thread_released, *thread);
+	else if (is_detached(given))
+		CALL(thread_released, slot);
 	SECTION_LEAVE(&threads);
 	libc_after_create();
 	if (r)
@@ -197,10 +230,78 @@ static size_t guard_of(pthread_t thread, const pthread_attr_t *attr)
 	return known_of(thread)->guard;
 }
 
+/* ---- what libc looks up in another thread ------------------------------------------------------------ */
+
+/*
+ * libc looks whether the thread has ended, in words that it, and the kernel, change at the end. So nobody ends meanwhile, and who has ended before
+ * is gone for the kernel, too. Nothing of it is needed for the thread itself, which may also be killed by its own signal here.
+ */
+static bool look_at(pthread_t thread)
+{
+	self_get();
+	if (pthread_equal(thread, pthread_self()))
+		return false;
+	SECTION_ENTER(SYNC_SECTION_ENDS);
+	SECTION_ENTER(&threads);
+	CALL(thread_settled, thread);
+	return true;
+}
+
+static void look_over(bool others)
+{
+	if (!others)
+		return;
+	SECTION_LEAVE(&threads);
+	SECTION_LEAVE(SYNC_SECTION_ENDS);
+}
+
+#define LOOKS(name, declared, ...)                       \
+	EXPORT int name declared                         \
+	{                                                \
+		bool others = look_at(thread);           \
+		int r = REAL(name)(thread, __VA_ARGS__); \
+		look_over(others);                       \
+		return r;                                \
+	}
+LOOKS(pthread_kill, (pthread_t thread, int sig), sig)
+LOOKS(pthread_sigqueue, (pthread_t thread, int sig, const union sigval value), sig, value)
+LOOKS(pthread_setname_np, (pthread_t thread, const char *name), name)
+LOOKS(pthread_getname_np, (pthread_t thread, char *to, size_t room), to, room)
+LOOKS(pthread_setaffinity_np, (pthread_t thread, size_t size, const cpu_set_t *set), size, set)
+LOOKS(pthread_getaffinity_np, (pthread_t thread, size_t size, cpu_set_t *set), size, set)
+LOOKS(pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *to), policy, to)
+LOOKS(pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *to), policy, to)
+LOOKS(pthread_setschedprio, (pthread_t thread, int priority), priority)
+LOOKS(pthread_getcpuclockid, (pthread_t thread, clockid_t *clock), clock)
+
+/* Every thread of the process makes the call; libc looks for all that have not ended. */
+#define FOR_ALL(name, declared, ...)              \
+	EXPORT int name declared                  \
+	{                                         \
+		self_get();                       \
+		SECTION_ENTER(SYNC_SECTION_ENDS); \
+		SECTION_ENTER(&threads);          \
+		int r = REAL(name)(__VA_ARGS__);  \
+		SECTION_LEAVE(&threads);          \
+		SECTION_LEAVE(SYNC_SECTION_ENDS); \
+		return r;                         \
+	}
+FOR_ALL(setuid, (uid_t id), id)
+FOR_ALL(setgid, (gid_t id), id)
+FOR_ALL(seteuid, (uid_t id), id)
+FOR_ALL(setegid, (gid_t id), id)
+FOR_ALL(setreuid, (uid_t real, uid_t effective), real, effective)
+FOR_ALL(setregid, (gid_t real, gid_t effective), real, effective)
+FOR_ALL(setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
+FOR_ALL(setresgid, (gid_t real, gid_t effective, gid_t saved), real, effective, saved)
+FOR_ALL(setgroups, (size_t n, const gid_t *groups), n, groups)
+
 /* libc takes a stack that it was given for one without a guard; Rust's library insists on one. */
 EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
+	bool others = look_at(thread);
 	int r = REAL(pthread_getattr_np)(thread, attr);
+	look_over(others);
 	size_t guard = r ? 0 : guard_of(thread, attr);
 	if (guard)
 		pthread_attr_setguardsize(attr, guard);
@@ -222,8 +323,6 @@ EXPORT void pthread_exit(void *result)
 	REAL(pthread_exit)(result);
 	__builtin_unreachable();
 }
-
-enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
 
 /*
  * The runtime waits for the thread's end, with the outcome that counts; then libc's join finds it gone, and
@@ -247,8 +346,9 @@ static int join(pthread_t thread, void **result, int how, clockid_t clock, const
 	if (r)
 		return r;
 	SECTION_ENTER(&threads);
+	uint32_t slot = (uint32_t)CALL(thread_slot, thread);
 	r = REAL(pthread_join)(thread, result);
-	CALL(thread_released, thread);
+	CALL(thread_released, slot);
 	SECTION_LEAVE(&threads);
 	return r;
 }
@@ -279,10 +379,15 @@ EXPORT int pthread_detach(pthread_t thread)
 {
 	self_get();
 	SECTION_ENTER(&threads);
-	int r = REAL(pthread_detach)(thread);
-	if (!r) {
-		known_of(thread)->detached = 1;
-		CALL(thread_released, thread);
+	struct known *k = known_of(thread);
+	int r = k->detached ? EINVAL : 0;
+	k->detached = 1;
+	if (!r && pthread_equal(thread, pthread_self())) {
+		r = REAL(pthread_detach)(thread);
+		CALL(thread_released, k - known);
+	} else if (!r) {
+		detach_ended();
+		leaving[leaving_count++] = thread;
 	}
 	SECTION_LEAVE(&threads);
 	return r;
@@ -389,6 +494,7 @@ EXPORT int pthread_key_delete(pthread_key_t key)
 __attribute__((constructor)) static void find_early(void)
 {
 	self_find();
+	((struct sync_entries *)ENTRIES)->tls_offset = (uint64_t)__builtin_thread_pointer() - (uint64_t)pthread_self();
 	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
 	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);
 }

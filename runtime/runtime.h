@@ -79,12 +79,14 @@ struct thread {
 	uint64_t dropped_ticket; /* 1 + the ticket of a call that a signal interrupted; 0: none */
 	uint8_t *scratch;	 /* for outputs too large for the ring */
 	uint64_t scratch_size;
-	int timer;	     /* wakes a thread that reaches no event; -1: none yet */
-	uint64_t timer_us;   /* what it was set to; 0: it is off, or has come */
-	uint32_t state;	     /* enum thread_state */
-	uint32_t real_tid;   /* the kernel's id; front->tid is the recorded one */
-	uint32_t reserved;   /* 1 + slot that this thread has reserved for the next it creates */
-	uint32_t claimed;    /* somebody may still join it */
+	int timer;	   /* wakes a thread that reaches no event; -1: none yet */
+	uint64_t timer_us; /* what it was set to; 0: it is off, or has come */
+	uint32_t state;	   /* enum thread_state */
+	uint32_t real_tid; /* the kernel's id; front->tid is the recorded one */
+	uint32_t reserved; /* 1 + slot that this thread has reserved for the next it creates */
+	uint32_t claimed;  /* somebody may still join it */
+	uint32_t number;   /* of its creation in the process: later ones have greater numbers */
+	bool settled; /* it has left the section of ends: libc will find that it has ended, once the kernel has said so */
 	uint32_t born;	     /* record: futex, 1: its creator has logged that it exists */
 	uint64_t tls;	     /* what clone was given */
 	uint64_t end_stamp;  /* its last op, for who joins it */
@@ -458,6 +460,8 @@ void signals_fault_at_hook(struct thread *t, uint64_t place);
 /* What the kernel may block when the program wants `mask`. */
 uint64_t signals_kernel_mask(uint64_t mask);
 _Noreturn void die_by_signal(int sig);
+/* At its end: no more signals come to this thread. False: one has come, and its handler is to begin first. */
+bool signals_thread_ends(struct thread *t);
 void signals_thread_start(struct thread *t); /* on a new thread: stack for handlers, mask */
 /* Does a rest of the runtime's own: the kernel's mask is the program's again. */
 void signals_set_mask(struct thread *t);

@@ -34,6 +34,20 @@ void signals_made_again(struct thread *t)
 		arm_timer(t, t->timer_us);
 }
 
+bool signals_thread_ends(struct thread *t)
+{
+	if (!replaying)
+		set_kernel_mask(~0ull);
+	if (!replaying && t->held) {
+		set_kernel_mask(t->mask);
+		return false;
+	}
+	if (t->timer >= 0)
+		SYS1(__NR_timer_delete, t->timer);
+	t->timer = -1;
+	return true;
+}
+
 static uint64_t mask_now(const struct thread *t)
 {
 	return t->waiting ? t->wait_mask : t->mask;
@@ -63,11 +77,16 @@ void signals_update_held(struct thread *t)
 
 void hold(struct thread *t, int sig, const siginfo_t *info, void *uc)
 {
-	if (t->held_count == COUNT(t->held_signals))
+	bool again = false; /* one that is pending already: as the kernel, we keep the first */
+	for (uint32_t i = 0; i < t->held_count; i++)
+		again |= sig < 32 && t->held_signals[i].sig == sig;
+	if (!again && t->held_count == COUNT(t->held_signals))
 		BUG("too many held signals");
-	struct held_signal *h = &t->held_signals[t->held_count++];
-	h->sig = sig;
-	memcpy(h->info, info, sizeof h->info);
+	if (!again) {
+		struct held_signal *h = &t->held_signals[t->held_count++];
+		h->sig = sig;
+		memcpy(h->info, info, sizeof h->info);
+	}
 	/* our handler ran, so the signal was not blocked where it came */
 	__atomic_store_n(&t->held, 1, __ATOMIC_RELAXED);
 	t->front->quick = 0;
@@ -314,8 +333,9 @@ void on_timer(struct thread *t, void *uc)
 {
 	uint64_t pc = context_pc(uc);
 	t->timer_us = 0;
-	if (in_runtime(pc)) {
-		arm_timer(t, HOLD_MS * 1000); /* an event is under way after all */
+	/* An event is under way after all, or a bracket is open: it ends soon, and `until` brings the thread here then. */
+	if (in_runtime(pc) || (!replaying && t->self && t->self->events & 1)) {
+		arm_timer(t, HOLD_MS * 1000);
 		return;
 	}
 	uint8_t info[128];

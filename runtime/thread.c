@@ -166,6 +166,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->tls = c->args[0] & CLONE_SETTLS ? c->args[CLONE_TLS] : 0;
 	t->clear_tid = c->args[0] & CLONE_CHILD_CLEARTID ? c->args[CLONE_CTID] : 0;
 	t->end_stamp = 0;
+	t->settled = false;
 	t->chaos = parent->chaos * 6364136223846793005ull + slot * 2 + 1;
 	t->chaos_at = 0;
 	memset(t->known, 0, sizeof t->known);
@@ -187,7 +188,7 @@ static struct thread *new_thread(struct call *c, uint32_t slot)
 	t->front->quick = !replaying && !control->chaos && !order_syncs();
 	thread_remember_tls(t);
 	heap_thread_started(t);
-	ENTRIES->threads_seen++; /* creators take turns: pthread_create() is a section */
+	t->number = ++ENTRIES->threads_seen; /* creators take turns: pthread_create() is a section */
 	return t;
 }
 
@@ -228,8 +229,8 @@ _Noreturn void thread_child(struct thread *t)
 
 static void record_clone(struct call *c)
 {
-	bool on_our_stack = c->t->reserved;
-	uint32_t slot = on_our_stack ? c->t->reserved - 1 : choose_slot();
+	bool by_libc = c->t->reserved;
+	uint32_t slot = by_libc ? c->t->reserved - 1 : choose_slot();
 	c->t->reserved = 0;
 	bool first = one_thread;
 	atomics_begin();
@@ -238,7 +239,7 @@ static void record_clone(struct call *c)
 		order_create(c->t, thread_of(slot));
 	call_begin(c);
 	struct thread *t = new_thread(c, slot);
-	t->claimed = on_our_stack; /* libc keeps what it knows of the thread there */
+	t->claimed = by_libc; /* until somebody has joined it, or will not */
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
 	if (unlikely(turns_wanted))
 		turns_created(t);
@@ -347,17 +348,19 @@ static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 	return stack;
 }
 
-/* Reserves the slot of the thread that the caller is about to create, and gives a stack for it; 0: too large. */
-long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64_t c, uint64_t d)
+/* Reserves the slot of the thread that the caller is about to create, says it, and gives a stack for it; 0: too large. */
+long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64_t to, uint64_t d)
 {
-	(void)c, (void)d;
+	(void)d;
 	op_begin(t);
 	t->reserved = (uint32_t)op_outcome(t, replaying ? 0 : choose_slot() + 1);
 	uint32_t slot = t->reserved - 1;
 	if (slot >= MAP_SLOTS)
-		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
+		diverged(t, log_peek(t), "the program creates a thread");
 	op_end(t);
-	if (guard > MAP_THREAD_STACK_ROOM || size + guard + 2 * page_size > MAP_THREAD_STACK_ROOM)
+	*(uint32_t *)to = slot;
+	if (size > MAP_THREAD_STACK_ROOM || guard > MAP_THREAD_STACK_ROOM ||
+	    size + guard + 2 * page_size > MAP_THREAD_STACK_ROOM)
 		return 0;
 	if (replaying)
 		wait_for_slot(t, slot);
@@ -379,17 +382,27 @@ struct thread *thread_of_pthread(uint64_t pthread)
 {
 	if (pthread >= MAP_STACKS_BASE && pthread < MAP_STACKS_END)
 		return thread_of((uint32_t)((pthread - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM));
-	for (uint32_t slot = 1; slot < thread_highest(); slot++)
-		if (thread_of(slot)->tls - pthread < 65536 || pthread - thread_of(slot)->tls < 65536)
-			return thread_of(slot);
-	return thread_of(0);
+	struct thread *last = thread_of(0);
+	for (uint32_t slot = 1; slot < thread_highest(); slot++) {
+		struct thread *t = thread_of(slot);
+		/* a stack of the program's own may have had others */
+		if (t->tls == pthread + ENTRIES->tls_offset && (!last->slot || t->number > last->number))
+			last = t;
+	}
+	return last;
+}
+
+long sync_thread_slot(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)t, (void)b, (void)c, (void)d;
+	return thread_of_pthread(pthread)->slot;
 }
 
 /* Nobody will look at this thread any more (joined, or detached): its slot may be used again after its end. */
-long sync_thread_released(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
+long sync_thread_released(struct thread *t, uint64_t slot, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)t, (void)b, (void)c, (void)d;
-	__atomic_store_n(&thread_of_pthread(pthread)->claimed, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread_of((uint32_t)slot)->claimed, 0, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -417,6 +430,19 @@ static void wait_for_cleared(const struct thread *t)
 	for (unsigned round = 0; round < 20000; wait_a_little(&round))
 		if (!t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid)
 			return;
+}
+
+/*
+ * The caller has the section of ends. A thread that has left it is as good as gone: then libc must find its id cleared, at record and replay. Any
+ * other cannot come to its end before the caller leaves the section.
+ */
+long sync_thread_settled(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
+{
+	(void)t, (void)b, (void)c, (void)d;
+	const struct thread *other = thread_of_pthread(pthread);
+	if (__atomic_load_n(&other->settled, __ATOMIC_ACQUIRE))
+		wait_for_cleared(other);
+	return 0;
 }
 
 /* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
@@ -449,8 +475,13 @@ long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64
 void thread_exit(struct call *c)
 {
 	struct thread *t = c->t;
+	if (!signals_thread_ends(t)) {
+		c->restart = true;
+		return;
+	}
 	mutex_owner_died(t);
 	heap_thread_ended(t);
+	__atomic_store_n(&t->settled, true, __ATOMIC_RELEASE);
 	sync_section_leave(t, SYNC_SECTION_ENDS, 0, 0, 0);
 	uint64_t op = op_begin(t);
 	t->end_stamp = STAMP(t->slot, op);
@@ -533,6 +564,7 @@ void thread_forked(struct thread *t)
 	parked = ending = 0;
 	one_thread = true;
 	ENTRIES->threads_seen = 0;
+	ENTRIES->forks++;
 	if (memory_torn) { /* else nobody was ever there who could have been in the middle of something */
 		limits_forked();
 		sections_forked(t);
@@ -540,6 +572,7 @@ void thread_forked(struct thread *t)
 		sleepers_forked(t);
 		stamps_forked();
 	}
+	mutexes_forked();
 	space_forked();
 	heap_after_fork(t, true);
 	slots_lock = prepare_lock = 0;
@@ -574,7 +607,9 @@ long sync_run(struct thread *t)
 		if (unlikely(races_watch))
 			races_returned(t, (uint64_t)f, args, r);
 		if (likely(r != SYNC_INTERRUPTED)) {
-			if (unlikely(t->held || replaying)) {
+			/* sem_wait has the token: who is cancelled now would lose it, and the type of cancellation is still the one for waiting */
+			bool later = f == sync_sem_take && !r;
+			if (unlikely(t->held || replaying) && !later) {
 				regs_returned(&t->regs, (uint64_t)r);
 				signals_deliver(t, false);
 			}

@@ -191,7 +191,8 @@ long sync_cond_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint6
 			       (long)PER_SLOT);
 		struct sleeper *s = sleeper_of(t, (unsigned)place);
 		s->used = 1;
-		if (is_shared(cond))
+		s->shared = is_shared(cond);
+		if (s->shared)
 			s->woken = __atomic_load_n(&cond->sequence, __ATOMIC_RELAXED); /* the mutex orders it */
 		else
 			sleeper_add(s, a);
@@ -201,7 +202,7 @@ long sync_cond_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint6
 	place = (int)op_outcome(t, place);
 	if (r && !replaying) {
 		struct sleeper *s = sleeper_of(t, (unsigned)place);
-		if (!is_shared(cond))
+		if (!s->shared)
 			sleeper_remove(s);
 		s->used = 0;
 	}
@@ -221,7 +222,7 @@ long sync_cond_wait(struct thread *t, uint64_t a, uint64_t b, uint64_t clockid, 
 	if (!replaying) {
 		struct sleeper *s = sleeper_of(t, (unsigned)b);
 		uint64_t stamp = 0;
-		if (is_shared(cond)) {
+		if (s->shared) {
 			r = shared_wait(t, cond, s->woken, clockid, until);
 			if (r == SYNC_INTERRUPTED)
 				return r;
@@ -279,7 +280,7 @@ long sync_cond_leave(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint6
 		return 0;
 	}
 	struct sleeper *s = sleeper_of(t, (unsigned)b);
-	bool shared = is_shared(cond), hand_on = !shared && (!s->used || !sleeper_remove(s));
+	bool shared = s->shared, hand_on = !shared && (!s->used || !sleeper_remove(s));
 	if (hand_on)
 		op_edge(t, s->stamp);
 	s->used = 0;

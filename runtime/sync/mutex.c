@@ -185,6 +185,11 @@ static long robust_let_go(struct thread *t, struct mutex *m, uint64_t op, bool c
 	return 0;
 }
 
+void mutexes_forked(void)
+{
+	memset(held_robust, 0, sizeof held_robust);
+}
+
 void mutex_owner_died(struct thread *t)
 {
 	struct mutex **first = &held_robust[front_of(t)->slot];

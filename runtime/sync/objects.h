@@ -116,12 +116,11 @@ enum { ONCE_RUNS = 1, ONCE_DONE = 2, ONCE_WAITED = 4 /* [waits] */ };
 #define ONCE_WORD(slot, clock) (ONCE_DONE | (uint32_t)(slot) << 3 | (uint32_t)(clock) << 16)
 
 /*
- * A guard is 8 bytes. Compiled code tests its first byte itself and calls nobody if that is 1, so that
+ * A guard is 8 bytes; the stamp is in the side table, and a part of it here, to tell its uses apart. Compiled code tests its first byte itself and calls nobody if that is 1, so that
  * the order would be lost: the byte stays 0 if other threads may be there, and every pass comes to us.
  */
 enum { GUARD_SET = 1, GUARD_RUNS = 0x100, GUARD_WAITED = 0x200, GUARD_DONE = 0x400 };
 #define GUARD_WORD(slot, clock) (GUARD_DONE | (uint64_t)(slot) << 11 | (uint64_t)(clock) << 24)
-#define GUARD_STAMP(word)	STAMP((word) >> 11 & 0x1fff, (word) >> 24)
 
 /* ---- inside the runtime ------------------------------------------------------------------------- */
 
@@ -175,6 +174,8 @@ long mutex_let_go(struct thread *t, struct mutex *m, uint64_t op, bool counted, 
 void mutex_free(struct mutex *m);
 /* The thread ends: what robust mutexes it still holds get their next owners with EOWNERDEAD. */
 void mutex_owner_died(struct thread *t);
+/* In the child of a fork: nobody holds a robust one. */
+void mutexes_forked(void);
 
 /* semaphore.c: does the program want calls that its handlers of the held signals interrupt to go on? */
 bool handlers_restart(struct thread *t);
@@ -185,7 +186,8 @@ struct sleeper {
 	uint64_t object;
 	uint64_t stamp; /* of the op that woke it */
 	uint32_t woken; /* futex */
-	uint32_t used;
+	uint16_t used;
+	uint16_t shared; /* the condition is: who was woken may not look at that any more */
 };
 void sleeper_add(struct sleeper *s, uint64_t object);
 /* Takes it out of its queue; false: it has been woken. */

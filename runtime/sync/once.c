@@ -7,8 +7,8 @@
  * The word is taken with acquire and finished with release: who finds it done sees what was
  * done. A routine that was left by an exception or cancellation frees the word again.
  *
- * A pthread_once_t has room for half a stamp, enough to tell one use of an address from the
- * next; the whole stamp is in the side table. A guard has room for all of it.
+ * Both have room for a part of a stamp, enough to tell one use of an address from the
+ * next; the whole stamp is in the side table.
  */
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"
@@ -112,7 +112,8 @@ static long guard_take(struct thread *t, void *guard, uint64_t *last)
 	uint64_t *word = guard;
 	for (;;) {
 		uint64_t old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-		*last = old & GUARD_SET ? 0 : GUARD_STAMP(old);
+		*last = old & GUARD_SET || !old ? 0 :
+						  side_stamp(word, 0); /* of who left this word, or the word changes */
 		if (old & (GUARD_SET | GUARD_DONE))
 			return 0;
 		if (!(old & GUARD_RUNS)) {
@@ -147,6 +148,8 @@ long sync_guard_release(struct thread *t, uint64_t a, uint64_t failed, uint64_t 
 		left &= ~(uint64_t)GUARD_DONE;
 	else if (one_thread)
 		left = GUARD_SET; /* all later threads follow this one anyway */
+	if (!replaying)
+		side_stamp(word, STAMP(front_of(t)->slot, op));
 	op_given(t);
 	if (__atomic_exchange_n(word, left, __ATOMIC_RELEASE) & GUARD_WAITED)
 		sync_wake((uint32_t *)word, 0x7fffffff);

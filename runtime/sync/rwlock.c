@@ -81,8 +81,13 @@ static long take(struct thread *t, struct rwlock *l, bool write, bool try, uint6
 		old |= waits;
 		long r = wait_until(t, write ? low_half(l) : high_half(l), (uint32_t)(write ? old : old >> 32), clockid,
 				    until);
+		if (r && write) { /* the mark would keep readers out: whoever still waits sets it again */
+			__atomic_fetch_and(&l->state, ~RW_WRITER_WAITS, __ATOMIC_RELAXED);
+			sync_wake(low_half(l), 1);
+			sync_wake(high_half(l), 0x7fffffff);
+		}
 		if (r)
-			return r; /* the mark stays: costs a wake */
+			return r; /* the mark of readers stays: costs a wake */
 		if (write)
 			mark = RW_WRITER_WAITS; /* one writer is woken at a time; all readers are */
 		old = __atomic_load_n(&l->state, __ATOMIC_RELAXED);

@@ -57,7 +57,7 @@ static long take(struct thread *t, struct semaphore *s, bool try, uint64_t clock
 	return r;
 }
 
-/* sem_wait, alone among the waits, tells the program that a handler interrupted it: unless that has SA_RESTART. */
+/* sem_wait, alone among the waits, tells the program that a handler interrupted it: unless that has SA_RESTART, and there is no deadline. */
 bool handlers_restart(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->held_count; i++) {
@@ -77,7 +77,7 @@ long sync_sem_take(struct thread *t, uint64_t a, uint64_t how, uint64_t clockid,
 	if (!replaying) {
 		r = take(t, s, how, clockid, until);
 		if (r == SYNC_INTERRUPTED) {
-			if (handlers_restart(t))
+			if (!until && handlers_restart(t))
 				return r;
 			r = EINTR; /* the program is told, as by the kernel */
 		}

@@ -100,7 +100,7 @@ typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c,
 			X(barrier_leave) /* semaphore.c */ X(sem_take) X(sem_give) X(sem_value) /* once.c */ X(        \
 				once_begin) X(once_end) X(guard_acquire)                                               \
 				X(guard_release) /* thread.c */ X(thread_reserve) X(thread_cancel_reserve) X(          \
-					thread_released)                                                               \
+					thread_released) X(thread_slot) X(thread_settled)                              \
 					X(thread_joined) /* section.c: around libc functions that lock inside */ X(    \
 						section_enter) X(section_leave) /* heap.c */ X(heap_refill)            \
 						X(heap_return) X(heap_large) X(heap_large_free)
@@ -118,6 +118,8 @@ struct sync_entries {
 	long (*call)(sync_function *f, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 	struct front *(*self)(void); /* the calling thread's front */
 	uint32_t threads_seen; /* threads that the process has created; changed by a creator before its thread runs */
+	uint32_t forks;	       /* that led to this process */
+	uint64_t tls_offset;   /* of a thread's TLS from its pthread_t; libheddle.so says it */
 	sync_function *functions[SYNC_COUNT];
 };
 #endif

@@ -163,6 +163,8 @@ static void mix_run(const char *name)
 {
 	memset(&mix, 0, sizeof mix);
 	memset(first, 0, sizeof first);
+	for (unsigned level = 1; level < LEVELS && levels[level]; level++)
+		CHECK(!madvise(levels[level], places(level) * sizeof *levels[level], MADV_DONTNEED));
 	mix.recursive.kind = MUTEX_RECURSIVE;
 	mix.shared.kind = MUTEX_SHARED | MUTEX_ERRORCHECK;
 	mix.robust.kind = MUTEX_ROBUST | MUTEX_ERRORCHECK;

@@ -93,7 +93,7 @@ INLINE uint64_t __heddle_events(struct hook_self *self)
 
 static inline INLINE uint64_t claim(struct hook_self *self, uint64_t addr)
 {
-	return GET(self->claims[addr >> self->shift & (HOOK_PAGES - 1)]);
+	return GET(self->claims[(uint32_t)(addr >> self->shift)]);
 }
 
 /* One branch instead of two. */
@@ -282,14 +282,14 @@ INLINE uint64_t __heddle_shift(struct hook_self *self)
 /* Budget of an access that hits: 1 load, 1 branch. */
 INLINE _Bool __heddle_held_one(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t kind)
 {
-	return (GET(((const uint8_t *)claims)[addr >> shift & (HOOK_PAGES - 1)]) & kind) != 0;
+	return (GET(((const uint8_t *)claims)[(uint32_t)(addr >> shift)]) & kind) != 0;
 }
 
 INLINE _Bool __heddle_held_two(uint64_t claims, uint64_t shift, uint64_t addr, uint64_t size, uint64_t kind)
 {
 	const uint8_t *claim = (const uint8_t *)claims;
 
-	uint64_t first = addr >> shift & (HOOK_PAGES - 1), last = (addr + size - 1) >> shift & (HOOK_PAGES - 1);
+	uint32_t first = (uint32_t)(addr >> shift), last = (uint32_t)((addr + size - 1) >> shift);
 
 	return (GET(claim[first]) & GET(claim[last]) & kind) != 0;
 }

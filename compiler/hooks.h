@@ -35,7 +35,7 @@
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
  *            thread itself writes it, so record and replay count alike, whichever way an access took.
  *   page     HOOK_PAGE bytes, aligned; smaller than the kernel's: what two threads use side by side seldom shares one.
- *   claim    a right to access a page without asking. An address beyond the program's range finds the claim of another page: such an access faults,
+ *   claim    a right to access a page without asking. An address beyond the program's range finds the claim of another page, or of another thread: such an access faults
  *            by itself, or it has a tag (the top byte on aarch64), and then it is the right one. In the code above, >> is meant so. The byte of a page has HOOK_READ and HOOK_WRITE. With shift 63
  *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
  *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
@@ -64,7 +64,9 @@
 
 #define HOOK_PAGE_SHIFT 9
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
-#define HOOK_PAGES	(1ull << 31) /* that have claims; whatever an address holds above, it finds one of them */
+#define HOOK_PAGES \
+	(1ull      \
+	 << 31) /* that have claims. As many bytes behind them can be read: hooks look at 32 bits of a page's number, which is free */
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
 #define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */

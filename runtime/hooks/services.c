@@ -261,20 +261,17 @@ struct hook_self *order_self(uint32_t slot)
 	return self ? self : &none;
 }
 
-/* Mapped when somebody first asks; the table stays when the slot is used again. */
+/* Mapped when somebody first asks; the table stays when the slot is used again. With those of the next slot: a hook may look there (HOOK_PAGES). */
 uint8_t *order_claims(uint32_t slot)
 {
-	static uint32_t lock;
-	static uint8_t mapped[MAP_SLOTS];
-	uint64_t size = MAP_PROGRAM_END >> HOOK_PAGE_SHIFT, at = MAP_CLAIMS_BASE + slot * size;
-	if (unlikely(!__atomic_load_n(&mapped[slot], __ATOMIC_ACQUIRE))) {
+	static uint32_t lock, mapped; /* slots */
+	if (unlikely(slot + 2 > __atomic_load_n(&mapped, __ATOMIC_ACQUIRE))) {
 		order_lock(&lock);
-		if (!mapped[slot])
-			map(at, size, "the claims of a thread");
-		__atomic_store_n(&mapped[slot], 1, __ATOMIC_RELEASE);
+		for (; mapped < MIN(slot + 2, MAP_SLOTS); __atomic_store_n(&mapped, mapped + 1, __ATOMIC_RELEASE))
+			map(MAP_CLAIMS_BASE + mapped * HOOK_PAGES, HOOK_PAGES, "the claims of a thread");
 		order_unlock(&lock);
 	}
-	return (uint8_t *)at;
+	return (uint8_t *)(MAP_CLAIMS_BASE + slot * HOOK_PAGES);
 }
 
 void order_membarrier(void)

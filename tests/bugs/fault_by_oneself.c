@@ -41,11 +41,16 @@ static void take_away(uint32_t random)
 
 static void count(struct counters *c, uint32_t random)
 {
+	uint64_t none = ~0ull;
+
 	switch (random % 5) {
 	case 0: c->eight++; break;
 	case 1: c->four++; break;
 	case 2: c->two++; break;
-	case 3: __atomic_add_fetch(&c->eight, 1, __ATOMIC_RELAXED); break;
+	case 3:
+		__atomic_compare_exchange_n(&c->eight, &none, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&c->eight, 1, __ATOMIC_RELAXED);
+		break;
 	default: c->one++;
 	}
 }

@@ -8,7 +8,7 @@ from planting import FAST, plant
 RUNS = 8
 # Of brackets that are held over loops (compiler/held.c), what is left out: [(text, instead)] in compiler/fast.c.
 HELD = {
-    'the look at a claim': [('return (GET(((const uint8_t *)claims)[addr >> shift & (HOOK_PAGES - 1)]) & kind) != 0;', 'return 1;')],
+    'the look at a claim': [('return (GET(((const uint8_t *)claims)[(uint32_t)(addr >> shift)]) & kind) != 0;', 'return 1;')],
     'the count at a miss': [('\t__atomic_store_n(&self->events, events, __ATOMIC_RELEASE);\n\t__atomic_signal_fence', '\t__atomic_signal_fence')],
     'the next entry of the log': [('uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;',
                                    'uint64_t until = ~0ull, most = events + 2 * HOOK_HELD;')],

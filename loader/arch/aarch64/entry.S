@@ -603,7 +603,8 @@ user_store:
 	cbnz w6, 10b
 	mov x0, #1
 	ret
-11:	clrex
+11:	\store w6, \r\()5, [x0] /* the instruction of the machine faults where it cannot write, also if it would not */
+	cbnz w6, 10b
 	str x5, [x2]
 	mov x0, #0
 	ret

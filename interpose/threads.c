@@ -163,22 +163,28 @@ static uint32_t leaving_forks; /* a child has none of them */
 
 enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
 
+static void detach_if_ended(unsigned i)
+{
+	pthread_t thread = leaving[i];
+	if (CALL(thread_joined, thread, JOIN_TRY))
+		return;
+	uint32_t slot = (uint32_t)CALL(thread_slot, thread);
+	REAL(pthread_detach)(thread);
+	CALL(thread_released, slot);
+	leaving[i] = leaving[--leaving_count];
+}
+
+/* The last ones, which may have had little to do, and one of the others in turn: each look is in the recording. */
 static void detach_ended(void)
 {
+	static unsigned next;
 	if (leaving_forks != ENTRIES->forks)
 		leaving_count = 0;
 	leaving_forks = ENTRIES->forks;
-	for (unsigned i = 0; i < leaving_count;) {
-		pthread_t thread = leaving[i];
-		if (CALL(thread_joined, thread, JOIN_TRY)) {
-			i++;
-			continue;
-		}
-		uint32_t slot = (uint32_t)CALL(thread_slot, thread);
-		REAL(pthread_detach)(thread);
-		CALL(thread_released, slot);
-		leaving[i] = leaving[--leaving_count];
-	}
+	for (unsigned back = 1; back <= 3 && back <= leaving_count; back++)
+		detach_if_ended(leaving_count - back);
+	if (leaving_count > 3)
+		detach_if_ended(next++ % leaving_count);
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *(*routine)(void *), void *arg)
@@ -236,23 +242,21 @@ static size_t guard_of(pthread_t thread, const pthread_attr_t *attr)
  * libc looks whether the thread has ended, in words that it, and the kernel, change at the end. So nobody ends meanwhile, and who has ended before
  * is gone for the kernel, too. Nothing of it is needed for the thread itself, which may also be killed by its own signal here.
  */
+/* No other section is entered in it: pthread_kill() is for handlers, too, and one may have interrupted who holds that. */
 static bool look_at(pthread_t thread)
 {
 	self_get();
 	if (pthread_equal(thread, pthread_self()))
 		return false;
 	SECTION_ENTER(SYNC_SECTION_ENDS);
-	SECTION_ENTER(&threads);
 	CALL(thread_settled, thread);
 	return true;
 }
 
 static void look_over(bool others)
 {
-	if (!others)
-		return;
-	SECTION_LEAVE(&threads);
-	SECTION_LEAVE(SYNC_SECTION_ENDS);
+	if (others)
+		SECTION_LEAVE(SYNC_SECTION_ENDS);
 }
 
 #define LOOKS(name, declared, ...)                       \

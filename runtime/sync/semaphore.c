@@ -72,6 +72,8 @@ bool handlers_restart(struct thread *t)
 long sync_sem_take(struct thread *t, uint64_t a, uint64_t how, uint64_t clockid, uint64_t until)
 {
 	struct semaphore *s = (struct semaphore *)a;
+	if (!replaying && t->held)
+		return SYNC_INTERRUPTED; /* now, since not when it has its token: sync_run() */
 	op_begin(t);
 	long r = 0;
 	if (!replaying) {

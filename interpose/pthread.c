@@ -13,6 +13,7 @@
    calls only, do not help; libc's older way, with a jump, does. */
 #undef __EXCEPTIONS
 #include <pthread.h>
+#include <sched.h>
 #include "interpose/interpose.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -213,17 +214,46 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, cons
 EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
 {
 	struct mutex *m = (struct mutex *)mutex;
-	int kind = 0, robust = 0, shared = 0, protocol = 0;
+	int kind = 0, robust = 0, shared = 0, protocol = 0, ceiling = 0;
 	if (attr) {
 		pthread_mutexattr_gettype(attr, &kind);
 		pthread_mutexattr_getrobust(attr, &robust);
 		pthread_mutexattr_getpshared(attr, &shared);
 		pthread_mutexattr_getprotocol(attr, &protocol);
 	}
+	if (protocol == PTHREAD_PRIO_PROTECT)
+		pthread_mutexattr_getprioceiling(attr, &ceiling);
 	memset(mutex, 0, sizeof *mutex);
 	m->kind = (uint32_t)kind | (robust ? MUTEX_ROBUST : 0) | (shared ? MUTEX_SHARED : 0) |
 		  (protocol == PTHREAD_PRIO_INHERIT ? MUTEX_INHERIT : 0) |
 		  (protocol == PTHREAD_PRIO_PROTECT ? MUTEX_PROTECT : 0);
+	m->ceiling = (uint32_t)ceiling;
+	return 0;
+}
+
+/* libc keeps the ceiling in the word that is our lock. It changes with the mutex held. */
+EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *old)
+{
+	struct mutex *m = (struct mutex *)mutex;
+	if (!(m->kind & MUTEX_PROTECT) || ceiling < sched_get_priority_min(SCHED_FIFO) ||
+	    ceiling > sched_get_priority_max(SCHED_FIFO))
+		return EINVAL;
+	int r = pthread_mutex_lock(mutex);
+	if (r)
+		return r;
+	int *volatile to = old; /* the header says that it is not NULL; libc looks */
+	if (to)
+		*to = (int)m->ceiling;
+	m->ceiling = (uint32_t)ceiling;
+	return pthread_mutex_unlock(mutex);
+}
+
+EXPORT int pthread_mutex_getprioceiling(const pthread_mutex_t *mutex, int *ceiling)
+{
+	const struct mutex *m = (const struct mutex *)mutex;
+	if (!(m->kind & MUTEX_PROTECT))
+		return EINVAL;
+	*ceiling = (int)m->ceiling;
 	return 0;
 }
 

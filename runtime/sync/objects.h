@@ -20,9 +20,9 @@ struct mutex {
 	uint32_t owner; /* the holder's front->tid, 0 if nobody, or one of MUTEX_INCONSISTENT ... */
 	uint32_t users; /* who holds it or waits for a condition with it: pthread_mutex_destroy() looks at it */
 	uint32_t kind;
-	uint32_t spins;
-	uint64_t stamp; /* neither robust nor shared between processes: the last op; written by the holder */
-	uint64_t next;	/* robust: the next mutex that the same thread holds, `stamp` is the one before it */
+	uint32_t ceiling; /* of MUTEX_PROTECT: kept for the program, no more */
+	uint64_t stamp;	  /* neither robust nor shared between processes: the last op; written by the holder */
+	uint64_t next;	  /* robust: the next mutex that the same thread holds, `stamp` is the one before it */
 };
 enum {
 	MUTEX_KIND = 3, /* the kinds below; 0 is a normal one */

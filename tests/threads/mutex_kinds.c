@@ -44,10 +44,29 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* Who may not have the priority cannot lock it; whoever can finds what was set. */
+static void look_at_ceiling(void)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutex_t mutex;
+	int is, was;
+
+	CHECK(pthread_mutexattr_init(&attr) == 0);
+	CHECK(pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_PROTECT) == 0);
+	CHECK(pthread_mutexattr_setprioceiling(&attr, 5) == 0 && pthread_mutex_init(&mutex, &attr) == 0);
+	CHECK(pthread_mutex_getprioceiling(&mutex, &is) == 0 && is == 5);
+	if (pthread_mutex_setprioceiling(&mutex, 7, &was) == 0)
+		CHECK(was == 5 && pthread_mutex_getprioceiling(&mutex, &is) == 0 && is == 7);
+	if (pthread_mutex_lock(&mutex) == 0)
+		CHECK(pthread_mutex_unlock(&mutex) == 0);
+	CHECK(pthread_mutex_getprioceiling(&locks[0], &is) == EINVAL);
+}
+
 int main(void)
 {
 	for (unsigned i = 0; i < KINDS; i++)
 		make(i);
+	look_at_ceiling();
 	for (int round = 0; round < 3; round++) {
 		crew_start(THREADS, work);
 		crew_join(THREADS);

@@ -161,12 +161,10 @@ static pthread_t leaving[MAP_SLOTS];
 static unsigned leaving_count;
 static uint32_t leaving_forks; /* a child has none of them */
 
-enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
-
 static void detach_if_ended(unsigned i)
 {
 	pthread_t thread = leaving[i];
-	if (CALL(thread_joined, thread, JOIN_TRY))
+	if (!CALL(thread_gone, thread))
 		return;
 	uint32_t slot = (uint32_t)CALL(thread_slot, thread);
 	REAL(pthread_detach)(thread);
@@ -327,6 +325,8 @@ EXPORT void pthread_exit(void *result)
 	REAL(pthread_exit)(result);
 	__builtin_unreachable();
 }
+
+enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
 
 /*
  * The runtime waits for the thread's end, with the outcome that counts; then libc's join finds it gone, and

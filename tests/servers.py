@@ -2,6 +2,7 @@
 
 Used by tests/threads/servers.py, tests/sources and bench/threads.py.
 """
+import itertools
 import os
 import shutil
 import signal
@@ -57,9 +58,19 @@ def end_group(process):
     process.wait()
 
 
+PORTS = range(20000, 32000)         # below those that the system gives to clients
+_next_port = itertools.count(os.getpid() * 37)
+
+
 def free_port():
-    with socket.create_server(('127.0.0.1', 0)) as server:
-        return server.getsockname()[1]
+    """One that no other case of this run gets, even if its server has not begun to listen yet."""
+    while True:
+        port = PORTS[next(_next_port) % len(PORTS)]
+        try:
+            socket.create_server(('127.0.0.1', port)).close()
+            return port
+        except OSError:
+            continue
 
 
 def wait_for_port(port, process):

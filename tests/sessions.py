@@ -1,10 +1,10 @@
 """What the tests of debuggers share: programs, recordings that fail, and the replay that a debugger connects to."""
 import os
 import shutil
-import socket
 import subprocess
 
 from harness import ROOT, end_session
+from servers import free_port
 
 
 def line_of(source, text):
@@ -39,8 +39,7 @@ class Server:
     def __init__(self, t, trace):
         if not shutil.which('gdbserver'):
             t.skip('gdbserver is not there')
-        with socket.create_server(('127.0.0.1', 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.process = subprocess.Popen([t.heddle, 'replay', f'--gdb-port={self.port}', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL, env=t.env, cwd=t.dir, start_new_session=True)
         self.said = b''

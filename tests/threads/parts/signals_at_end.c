@@ -2,8 +2,7 @@
  * Signals to the process while its first thread ends: none may be lost with it. And more of one kind than anybody keeps, to a thread that only
  * computes: as natively, one is pending and the others are dropped.
  */
-// run: no-checksum='a signal that comes where no event is has its frame elsewhere on the stack'
-#include "threads.h"
+#include "../threads.h"
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""All benchmarks, one after the other, and the report. What is done stays done: a run that was stopped goes on where it was.
+"""All benchmarks, one after the other, and the report. What is done stays done: a run that was stopped goes on where it
+was.
 
     python3 bench/all.py                all of it, under an hour on two cores
     python3 bench/all.py --quick        short loops, to see that it works, some minutes
@@ -70,7 +71,8 @@ def lasting(seconds):
 
 
 class Progress:
-    """A line that tells which part is under way, for how long, and the last line that it printed: on a terminal only."""
+    """A line that tells which part is under way, for how long, and the last line that it printed: on a terminal
+    only."""
 
     def __init__(self, count):
         self.count, self.began, self.shown = count, time.monotonic(), sys.stdout.isatty()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The bug gallery (tests/bugs): how often each fails, natively, recorded, and recorded with --chaos; and how many replays fail alike.
+"""The bug gallery (tests/bugs): how often each fails, natively, recorded, and recorded with --chaos; and how many
+replays fail alike.
 
-Each program is built with --select=races and recorded under the default order. A run that fails is replayed; a replay succeeds if it prints the same and
-ends the same.
+Each program is built with --select=races and recorded under the default order. A run that fails is replayed; a replay
+succeeds if it prints the same and ends the same.
 """
 import argparse
 import glob

@@ -1,4 +1,5 @@
-"""What the benchmarks of heddle-cc share: a program in three builds, run natively, with empty hooks, or recorded under an order."""
+"""What the benchmarks of heddle-cc share: a program in three builds, run natively, with empty hooks, or recorded under
+an order."""
 import glob
 import os
 import re

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""heddle hunt on the bug gallery (tests/bugs): how often each bug shows natively, recorded, and in a hunt, and how long the hunt takes.
+"""heddle hunt on the bug gallery (tests/bugs): how often each bug shows natively, recorded, and in a hunt, and how long
+the hunt takes.
 
-A bug is rare if natively fewer than 1 of 500 runs show it; native runs end as soon as it cannot be rare any more. Two threads, one round and no common start make
-most of them rare. A hunt has a minute, on all cores. The table is Markdown.
+A bug is rare if natively fewer than 1 of 500 runs show it; native runs end as soon as it cannot be rare any more. Two
+threads, one round and no common start make most of them rare. A hunt has a minute, on all cores. The table is Markdown.
 """
 import argparse
 import glob

@@ -1,4 +1,5 @@
-"""Where benchmarks put their figures: one JSON file each, with machine and date. bench/all.py gathers them in a folder, report.py reads that."""
+"""Where benchmarks put their figures: one JSON file each, with machine and date. bench/all.py gathers them in a folder,
+report.py reads that."""
 import datetime
 import glob
 import json
@@ -23,7 +24,8 @@ def cpu_name():
 
 
 def keep(settings, results):
-    """With machine and date, if a file was asked for. Whole or not at all: a stopped run is taken up where no file is."""
+    """With machine and date, if a file was asked for. Whole or not at all: a stopped run is taken up where no file
+    is."""
     if not settings.json:
         return
     results = dict(results, machine={'arch': platform.machine(), 'kernel': platform.release(), 'cores': os.cpu_count(), 'cpu': cpu_name()},

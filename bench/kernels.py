@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The kernels (bench/programs) with every access hooked: native, with empty hooks, recorded under every order, replayed.
+"""The kernels (bench/programs) with every access hooked: native, with empty hooks, recorded under every order,
+replayed.
 
 Variants take turns and the smallest of several runs counts. CPU time is of everything that a variant started, heddle's
-packing included, without what start-up takes: each kernel is run with many rounds and with none. All variants make as many rounds as
-the native program makes in a third of a second, except those that would take more than one: an order must not look better or worse because
-what it learns in the first rounds counts more.
+packing included, without what start-up takes: each kernel is run with many rounds and with none. All variants make as
+many rounds as the native program makes in a third of a second, except those that would take more than one: an order
+must not look better or worse because what it learns in the first rounds counts more.
 """
 import argparse
 import math

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""LEAP's micro-benchmark (its figures 4 and 5) for the native program and every order: random updates of shared variables.
+"""LEAP's micro-benchmark (its figures 4 and 5) for the native program and every order: random updates of shared
+variables.
 
-Variants take turns and the smallest of several rounds counts. Nanoseconds are CPU time of the program's threads over all
-accesses (an update is a read and a write); the log is told before and after packing.
+Variants take turns and the smallest of several rounds counts. Nanoseconds are CPU time of the program's threads over
+all accesses (an update is a read and a write); the log is told before and after packing.
 """
 import argparse
 import functools

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Where light's schedule stops: the size of its log against the time to find a schedule, with a limit on that time.
 
-`windows` is what `heddle replay` does: a walk over the events, and the solver where that is wrong. `at once` gives the whole log to
-the solver in one piece, as the papers do, who report that it never answers on large logs. Without loader and compiler
-(build/tests/order-stress --solve). A series ends with the first log that is not solved in time.
+`windows` is what `heddle replay` does: a walk over the events, and the solver where that is wrong. `at once` gives the
+whole log to the solver in one piece, as the papers do, who report that it never answers on large logs. Without loader
+and compiler (build/tests/order-stress --solve). A series ends with the first log that is not solved in time.
 """
 import argparse
 import json

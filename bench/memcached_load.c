@@ -1,6 +1,6 @@
 /*
- * Clients for memcached: memcached_load PORT CONNECTIONS REQUESTS. One thread, each connection with one request under way:
- * one set for nine gets, values of 100 bytes, 10,000 keys. Prints requests per second.
+ * Clients for memcached: memcached_load PORT CONNECTIONS REQUESTS. One thread, each connection with one request under
+ * way: one set for nine gets, values of 100 bytes, 10,000 keys. Prints requests per second.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

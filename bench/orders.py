@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Every order over five workloads, without loader and compiler: build/tests/order-stress --bench.
 
-ns of CPU time per access natively and recorded (both take turns, the smallest of all rounds counts), log bytes per 1,000
-accesses before and after zstd (medians), ns per event at replay, how many replays were the same run, and the peak of memory, log
-included, natively and recorded. As tables, and as a plot for each workload.
+ns of CPU time per access natively and recorded (both take turns, the smallest of all rounds counts), log bytes per
+1,000 accesses before and after zstd (medians), ns per event at replay, how many replays were the same run, and the peak
+of memory, log included, natively and recorded. As tables, and as a plot for each workload.
 """
 import argparse
 import json
@@ -30,7 +30,8 @@ def schemes(settings):
 
 
 def measure(settings):
-    """{workload: {threads: {scheme: row}}}, and what did not end; a scheme that cannot do a workload in time has no row."""
+    """{workload: {threads: {scheme: row}}}, and what did not end; a scheme that cannot do a workload in time has no
+    row."""
     found, starved = {w: {n: {} for n in settings.threads} for w in WORKLOADS}, []
     for scheme in settings.schemes or schemes(settings):
         for workload in WORKLOADS:

@@ -68,7 +68,8 @@ def identifier(name):
 
 
 def beside(page, name, ours, theirs, columns, limit=None):
-    """A table with two rows for each kernel that the paper has: ours, and in print. limit(kernel, column, value): is it missed?"""
+    """A table with two rows for each kernel that the paper has: ours, and in print. limit(kernel, column, value): is it
+    missed?"""
     rows = []
     for kernel, row in ours.items():
         rows.append([Cell(kernel)] + [Cell(row.get(c), 'missed' if limit and limit(c, row.get(c)) else '') for c in columns])

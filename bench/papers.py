@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The papers' tables on our kernels: LEAP table 1, TPLAY tables III to V, AggrePlay tables 3 and 5, RacX tables 2 to 4.
 
-Every cell is measured, on the kernels of bench/programs, with the number of threads that the paper had; what is printed in the papers stands
-in published.py, and report.py puts both side by side. Variants take turns and the median of the rounds counts; times are CPU time of everything
-that a variant started, less what a run of no rounds takes. A cell that cannot be measured is null, with its reason beside it.
+Every cell is measured, on the kernels of bench/programs, with the number of threads that the paper had; what is printed
+in the papers stands in published.py, and report.py puts both side by side. Variants take turns and the median of the
+rounds counts; times are CPU time of everything that a variant started, less what a run of no rounds takes. A cell that
+cannot be measured is null, with its reason beside it.
 """
 import argparse
 import concurrent.futures
@@ -59,7 +60,8 @@ class Papers(Hooked):
         return [self.heddle, 'record', '-q', '-o', self.trace, f'--order={variant[0]}', '--', f'{program}-{variant[1]}', *args]
 
     def figures(self, program, threads, variants, replays=0, timed=None):
-        """{variant: {cpu, idle, busy, raw, packed, logged, replay, same, tried}} of those that end in time; replay: of `timed`, or all."""
+        """{variant: {cpu, idle, busy, raw, packed, logged, replay, same, tried}} of those that end in time; replay: of
+        `timed`, or all."""
         found, rounds = {}, self.rounds_for(program, threads)
         for _ in range(self.rounds):
             for variant in variants:
@@ -126,7 +128,8 @@ class Papers(Hooked):
         return run is None or run.wall < SHORT
 
     def replays(self, out, count):
-        """How many printed the same, and the least time of one; if there are many, which are not timed, on all cores at once."""
+        """How many printed the same, and the least time of one; if there are many, which are not timed, on all cores at
+        once."""
         times, still = [], threading.Event()
 
         def one(_):
@@ -217,7 +220,8 @@ def racx_overhead(papers, program):
     return row
 
 
-# with the part of the size that is enough: what costs a hundredfold is told without long runs, what costs a hundredth is not
+# with the part of the size that is enough: what costs a hundredfold is told without long runs, what costs a hundredth
+# is not
 TABLES = {'LEAP table 1': (leap, 0.2), 'TPLAY tables III-V': (tplay, 0.2), 'AggrePlay tables 3, 5': (aggreplay, 0.2),
           'RacX tables 2, 3': (racx_sites, 1), 'RacX table 4': (racx_overhead, 1)}
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Others on the same kernels in the same run: ThreadSanitizer of clang and gcc, valgrind (none, helgrind, drd), rr, gdb's `record full`; and heddle.
+"""Others on the same kernels in the same run: ThreadSanitizer of clang and gcc, valgrind (none, helgrind, drd), rr,
+gdb's `record full`; and heddle.
 
-Small kernels, two threads, one run each of the slow ones: CPU time without start-up over native. What does not run on this machine is empty, with what it
-said. Tools that put all threads on one core are told in wall time, too.
+Small kernels, two threads, one run each of the slow ones: CPU time without start-up over native. What does not run on
+this machine is empty, with what it said. Tools that put all threads on one core are told in wall time, too.
 """
 import argparse
 import os

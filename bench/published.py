@@ -1,4 +1,5 @@
-"""What the papers print, by the kernel of ours that is of the same kind. None: our copies of the papers lack the cell."""
+"""What the papers print, by the kernel of ours that is of the same kind. None: our copies of the papers lack the
+cell."""
 
 # LEAP, table 1: overhead in percent over native, for LEAP, Lamport clocks, InstantReplay (our crew) and a global clock.
 LEAP_TABLE_1 = {
@@ -8,8 +9,8 @@ LEAP_TABLE_1 = {
     'scan': ('Lusearch', {'total': 11497, 'spe': 1140, 'leap': 74, 'lamport': 308, 'crew': 379, 'global': 227}),
 }
 
-# TPLAY, tables III to V, 4 threads: log in MB, Light's time over TPLAY's; transactions, interleavings, violations, Light's
-# write-read pairs; replay over record, successful replays of 50.
+# TPLAY, tables III to V, 4 threads: log in MB, Light's time over TPLAY's; transactions, interleavings, violations,
+# Light's write-read pairs; replay over record, successful replays of 50.
 TPLAY_COLUMNS = ('tplay MB', 'light MB', 'light/tplay', 'transactions', 'interleavings',
                  'violations', 'light pairs', 'replay/record', 'of 50')
 TPLAY = {name: dict(zip(TPLAY_COLUMNS, row)) for name, row in {
@@ -24,8 +25,9 @@ TPLAY = {name: dict(zip(TPLAY_COLUMNS, row)) for name, row in {
     'barnes': (126, 890, 1.97, 69510023, 8510541, 0, 411164199, 0.7, 40),
 }.items()}
 
-# AggrePlay, tables 3 and 5, 8 threads: log in MB after compression, slowdown (the legend swaps letters: A is AggrePlay, B Light, C Stride),
-# replays of 50 with the right interleaving, slowdown of replay. Light: None, its solver did not answer.
+# AggrePlay, tables 3 and 5, 8 threads: log in MB after compression, slowdown (the legend swaps letters: A is AggrePlay,
+# B Light, C Stride), replays of 50 with the right interleaving, slowdown of replay. Light: None, its solver did not
+# answer.
 AGGREPLAY_COLUMNS = ('aggreplay MB', 'light MB', 'stride MB', 'aggreplay', 'light', 'stride', 'aggreplay of 50', 'stride of 50',
                      'aggreplay replay', 'stride replay')
 AGGREPLAY = {name: dict(zip(AGGREPLAY_COLUMNS, row)) for name, row in {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What --select=races saves: the kernels (bench/programs) under all, escape and races, recorded with --order=region.
 
-Per kernel: sites, pairs that are left after each step of the analysis, and what the pairs at the end are about; hooks that are run in one round;
-record over native at 1, 2, 4 and 8 threads; hooks and ratio with each step left out (heddle-cc --without=STEP, RacX figure 7); what compiling and linking
-takes; memory. CPU time, without start-up, as bench/kernels.py.
+Per kernel: sites, pairs that are left after each step of the analysis, and what the pairs at the end are about; hooks
+that are run in one round; record over native at 1, 2, 4 and 8 threads; hooks and ratio with each step left out
+(heddle-cc --without=STEP, RacX figure 7); what compiling and linking takes; memory. CPU time, without start-up, as
+bench/kernels.py.
 """
 import argparse
 import collections

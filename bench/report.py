@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Our figures beside the papers', with plots, as one page: HTML without anything from outside, and Markdown.
 
-usage: report.py [--results=FOLDER] [--output=FILE.html]: the figures of bench/all.py; without a folder, of the newest run in bench/results.
+usage: report.py [--results=FOLDER] [--output=FILE.html]: the figures of bench/all.py; without a folder, of the newest
+run in bench/results.
 """
 import argparse
 import os
@@ -185,7 +186,8 @@ def show_costs(page, results):
 
 
 class Figure:
-    """One line of what we promise: what it is, the figure, what was wanted (at most, or at least), and why, if it is missed."""
+    """One line of what we promise: what it is, the figure, what was wanted (at most, or at least), and why, if it is
+    missed."""
 
     def __init__(self, what, value, most=None, least=None, form='.2f', why=''):
         self.what, self.value, self.form, self.why = what, value, form, why
@@ -290,7 +292,7 @@ def make(results, output):
     print(f'{output}, and the same as Markdown')
 
 
-# ---- README --------------------------------------------------------------------------------------------------------------
+# ---- README -------------------------------------------------------------------------------------------------
 
 BEGIN, END = '<!-- figures: python3 bench/report.py --readme -->\n', '<!-- end of figures -->\n'
 

@@ -70,8 +70,8 @@ class Bench:
             return usage.ru_utime + usage.ru_stime, wall, out.read()
 
     def put_away(self, path):
-        """Out of the way, but not deleted until the end: for some seconds after, ext4 passes over the inodes of deleted files
-        one by one, which makes each new file of native git and of heddle 20 times as dear."""
+        """Out of the way, but not deleted until the end: for some seconds after, ext4 passes over the inodes of deleted
+        files one by one, which makes each new file of native git and of heddle 20 times as dear."""
         if os.path.exists(path):
             self.old += 1
             os.rename(path, os.path.join(self.work, f'old-{self.old}'))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Programs from Debian's sources under load: native, and recorded with every access hooked and with those that may race; replayed.
+"""Programs from Debian's sources under load: native, and recorded with every access hooked and with those that may
+race; replayed.
 
-Built by tests/debian.py: natively by clang, linked as heddle-cc links. Variants take turns; the best of several rounds counts, for throughput and CPU
-time each by itself. The last recording of each is replayed, and how many of these replays were exact is told.
+Built by tests/debian.py: natively by clang, linked as heddle-cc links. Variants take turns; the best of several rounds
+counts, for throughput and CPU time each by itself. The last recording of each is replayed, and how many of these
+replays were exact is told.
 """
 import argparse
 import os

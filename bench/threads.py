@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What recording threads costs: operations, allocation, compressors, servers; native, recorded, replayed.
 
-Variants take turns, and the best of several rounds counts, so that a busy machine disturbs all alike. Whole programs are told
-in wall time, since threads and heddle's packing share the cores; CPU time is kept in the results, too.
+Variants take turns, and the best of several rounds counts, so that a busy machine disturbs all alike. Whole programs
+are told in wall time, since threads and heddle's packing share the cores; CPU time is kept in the results, too.
 """
 import argparse
 import os
@@ -213,7 +213,7 @@ def text(path, size):
             size -= len(line)
 
 
-# ---- printing ----------------------------------------------------------------------------------------------------------
+# ---- printing -----------------------------------------------------------------------------------------------
 
 def row(label, *cells):
     print(f'{label:34}' + ''.join(f'{c:>13}' for c in cells), flush=True)

@@ -1,7 +1,8 @@
 /*
- * usage FILE COMMAND [ARGUMENTS...]: runs the command, and writes to FILE what it and its children have used: seconds of
- * wall time and of CPU time, KiB of memory at most in one process. Ends as the command does. A small process between: the
- * kernel counts the memory of whoever calls exec, too, and that of a Python is more than most programs need.
+ * usage FILE COMMAND [ARGUMENTS...]: runs the command, and writes to FILE what it and its children have used: seconds
+ * of wall time and of CPU time, KiB of memory at most in one process. Ends as the command does. A small process
+ * between: the kernel counts the memory of whoever calls exec, too, and that of a Python is more than most programs
+ * need.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -71,7 +71,8 @@ void again_end_all(void)
 	struct timespec nap = { .tv_nsec = 1000000 };
 	pid_t pid;
 
-	/* Not one kill and then a wait: one that was forked after the look would be waited for until it ends by itself. */
+	/* Not one kill and then a wait: one that was forked after the look would be waited for until it ends by
+	   itself. */
 	do {
 		tree_kill();
 		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)

@@ -1,8 +1,9 @@
 /*
- * heddle replay --atomicity: accesses of other threads that came between two of one thread's that make sense only together.
+ * heddle replay --atomicity: accesses of other threads that came between two of one thread's that make sense only
+ * together.
  *
- * Looked at are two accesses of a variable by one thread, the second its first one after the other thread's came between. If no
- * order of the two threads, one after the other, gives the same values, the pair was not atomic:
+ * Looked at are two accesses of a variable by one thread, the second its first one after the other thread's came
+ * between. If no order of the two threads, one after the other, gives the same values, the pair was not atomic:
  *
  *   here   between  here
  *   read   write    read     two different values of one thing
@@ -90,8 +91,8 @@ static const struct node *arrival(const struct timeline *t, const struct node *n
 	return NULL;
 }
 
-/* From the last access of another thread back to the first since the lane had the variable: that one has its source there. Others may
-   have had it between. */
+/* From the last access of another thread back to the first since the lane had the variable: that one has its source
+   there. Others may have had it between. */
 static const struct node *first_between(const struct timeline *t, const struct node *last, size_t lane)
 {
 	for (int threads = 0; last && threads < THREADS_MOST; threads++) {
@@ -128,7 +129,7 @@ static void look(const struct timeline *t, struct all *all)
 			look_at(t, i, &t->lanes[i].nodes[k], all);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 static const char *place_text(const struct timeline *t, const struct node *n)
 {

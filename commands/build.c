@@ -1,7 +1,7 @@
 /*
- * heddle replay --program=FILE: the same program, with more symbols. What runs is the program that the trace keeps; a file of another
- * build would name the wrong functions and lines, so it is refused. Its build id tells: the linker makes it from all that is in the file,
- * and stripping leaves it as it is.
+ * heddle replay --program=FILE: the same program, with more symbols. What runs is the program that the trace keeps; a
+ * file of another build would name the wrong functions and lines, so it is refused. Its build id tells: the linker
+ * makes it from all that is in the file, and stripping leaves it as it is.
  */
 #include <elfutils/libdwelf.h>
 #include <errno.h>

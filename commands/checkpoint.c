@@ -1,9 +1,10 @@
 /*
- * A checkpoint as a file, as heddle sees it (trace/checkpoint.h): writing down the memory of a replayed process that stands still,
- * and looking whether such a file is whole and belongs to the trace. The process that begins there reads it: loader/checkpoint_file.c.
+ * A checkpoint as a file, as heddle sees it (trace/checkpoint.h): writing down the memory of a replayed process that
+ * stands still, and looking whether such a file is whole and belongs to the trace. The process that begins there reads
+ * it: loader/checkpoint_file.c.
  *
- * Which pages of a private mapping were ever written is told by the kernel (/proc/PID/pagemap). All others are zero, or what their
- * file has there.
+ * Which pages of a private mapping were ever written is told by the kernel (/proc/PID/pagemap). All others are zero, or
+ * what their file has there.
  */
 #define _GNU_SOURCE
 #define XXH_STATIC_LINKING_ONLY /* the size of a state */

@@ -1,5 +1,6 @@
 /*
- * heddle dump --format=chrome: a timeline for Perfetto and chrome://tracing. A microsecond there is a step of logical time.
+ * heddle dump --format=chrome: a timeline for Perfetto and chrome://tracing. A microsecond there is a step of logical
+ * time.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>

@@ -177,16 +177,16 @@ struct packer;
 /* keeper: --ring; or NULL */
 struct keeper;
 struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper);
-/* A part of `control`'s end that is given back when the disk is full, so that what the rings hold can still be packed: the
-   recording then ends whole, at its last event. -1, and errno: there is no room for it. */
+/* A part of `control`'s end that is given back when the disk is full, so that what the rings hold can still be packed:
+   the recording then ends whole, at its last event. -1, and errno: there is no room for it. */
 int reserve_space(const struct tree *tree, uint64_t size);
 void reserve_give_back(const struct tree *tree, uint64_t keep);
 /* Ends the thread and packs what is left. Returns -1 if that failed. */
 int packer_finish(struct packer *packer, struct trace_problem *problem);
 
 /* ---- ring.c: --ring ---- */
-/* Exit status of `replay --follow`: all that is known was replayed, or a part of it, and there is a checkpoint; or the program has ended
-   there, too, and there is none. */
+/* Exit status of `replay --follow`: all that is known was replayed, or a part of it, and there is a checkpoint; or the
+   program has ended there, too, and there is none. */
 enum { FOLLOWED = 0, FOLLOWED_PART = 1, FOLLOWED_TO_END = 2 };
 /* size: bytes of streams that are kept, about. */
 struct keeper *keeper_new(const char *dir, uint64_t size, struct tree *tree);

@@ -1,7 +1,7 @@
 /*
- * Does this processor have what the recorded program may have used? What a program chose by the features of one processor (which
- * memcpy, which vectors) it chooses again at replay, since it is told the recorded features. On x86-64 it may also ask the
- * processor itself (cpuid), and so do libc and others: there this one should not have more, either.
+ * Does this processor have what the recorded program may have used? What a program chose by the features of one
+ * processor (which memcpy, which vectors) it chooses again at replay, since it is told the recorded features. On x86-64
+ * it may also ask the processor itself (cpuid), and so do libc and others: there this one should not have more, either.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

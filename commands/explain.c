@@ -96,7 +96,7 @@ static void tell_place(struct where *w, const struct turns_entry *e, struct told
 		*end = 0;
 }
 
-/* ---- for people --------------------------------------------------------------------------------------------------- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static void add_place(char *to, size_t room, const struct turns_entry *e, const struct told_place *p)
 {
@@ -130,7 +130,7 @@ static void print_text(struct where *w, const struct explanation *e)
 			    "not confirmed: the same switches of threads did not always end the same way");
 }
 
-/* ---- for machines ------------------------------------------------------------------------------------------------- */
+/* ---- for machines ------------------------------------------------------------------------------------------------ */
 
 static json_t *side_json(struct where *w, const struct turns_entry *e)
 {
@@ -159,7 +159,7 @@ static void print_json(struct where *w, const struct explanation *e)
 	json_decref(all);
 }
 
-/* ---- the verb ------------------------------------------------------------------------------------------------------ */
+/* ---- the verb ---------------------------------------------------------------------------------------------------- */
 
 static void check(const struct meta *meta)
 {

@@ -1,6 +1,6 @@
 /*
- * heddle explain: reruns of a program, one thread at a time, and the search among them for the orders that make it fail.
- * trace/turns.h has the words.
+ * heddle explain: reruns of a program, one thread at a time, and the search among them for the orders that make it
+ * fail. trace/turns.h has the words.
  */
 #ifndef COMMANDS_EXPLAIN_H
 #define COMMANDS_EXPLAIN_H
@@ -14,7 +14,8 @@ struct explain_options {
 	bool quiet, json;
 };
 
-/* Switches come in pairs: thread s stands before its point B while thread u goes on up to its point A, and then goes on itself. */
+/* Switches come in pairs: thread s stands before its point B while thread u goes on up to its point A, and then goes on
+   itself. */
 struct schedule {
 	unsigned count;
 	bool backwards;

@@ -1,9 +1,9 @@
 /*
- * Which orders of two threads could have been the other way round: two accesses of the same bytes, at least one of which writes,
- * two ops on the same lock or condition, two system calls with the same descriptor.
+ * Which orders of two threads could have been the other way round: two accesses of the same bytes, at least one of
+ * which writes, two ops on the same lock or condition, two system calls with the same descriptor.
  *
- * Very many pairs are of the same two places in the program. Those are a group, of which only some are kept, spread over the run:
- * the first, the last, the one in the middle, ...
+ * Very many pairs are of the same two places in the program. Those are a group, of which only some are kept, spread
+ * over the run: the first, the last, the one in the middle, ...
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -39,7 +39,7 @@ bool entries_conflict(const struct turns_entry *a, const struct turns_entry *b)
 	       a->object < b->object + b->size && b->object < a->object + a->size;
 }
 
-/* ---- who touches the same -------------------------------------------------------------------------------------------- */
+/* ---- who touches the same ---------------------------------------------------------------------------------------- */
 
 static void add_key(struct pairs *p, uint64_t key, uint32_t at)
 {
@@ -94,7 +94,7 @@ static void link_others(struct pairs *p)
 	}
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* The same number for the same place in the program. */
 static uint64_t place_of(const struct turns_entry *e)

@@ -1,6 +1,6 @@
 /*
- * Reruns for heddle explain: each is a `heddle record --turns` of its own, of the recorded program with the recorded arguments,
- * environment and directory, in a nest that is removed at the end.
+ * Reruns for heddle explain: each is a `heddle record --turns` of its own, of the recorded program with the recorded
+ * arguments, environment and directory, in a nest that is removed at the end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -128,7 +128,7 @@ bool runs_over(void)
 	return r.made >= (unsigned long)r.options->runs;
 }
 
-/* ---- one rerun ------------------------------------------------------------------------------------------------------ */
+/* ---- one rerun --------------------------------------------------------------------------------------------------- */
 
 static void become_record(pid_t parent)
 {

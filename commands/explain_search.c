@@ -2,11 +2,11 @@
  * The search of heddle explain.
  *
  * 1. A rerun in which every thread runs on until it waits passes, mostly. If it does not, the other direction is tried.
- * 2. What it did tells which orders of two threads could be the other way round (explain_pairs.c). Each is turned round by a
- *    rerun: b's thread stands before b while a's thread goes on up to a. If none alone fails, two are.
- * 3. What fails is made small. For each pair of switches: as few events of a's thread as possible (its last one is A), as many of
- *    b's thread as possible (its next one is B): A before B fails, and if B comes first it passes. Then it is asked whether what
- *    b's thread had done before must come before, too.
+ * 2. What it did tells which orders of two threads could be the other way round (explain_pairs.c). Each is turned round
+ *    by a rerun: b's thread stands before b while a's thread goes on up to a. If none alone fails, two are.
+ * 3. What fails is made small. For each pair of switches: as few events of a's thread as possible (its last one is A),
+ *    as many of b's thread as possible (its next one is B): A before B fails, and if B comes first it passes. Then it
+ *    is asked whether what b's thread had done before must come before, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,10 +41,10 @@ static bool made_all(void)
 	return i == runs_file()->switches;
 }
 
-/* ---- finding one ------------------------------------------------------------------------------------------------------- */
+/* ---- finding one ------------------------------------------------------------------------------------------------- */
 
-/* Two changes: SECOND pairs of places that come next after each pair of places at its first time. TIMES: at how many times each pair of
-   places is tried before that, and in all. */
+/* Two changes: SECOND pairs of places that come next after each pair of places at its first time. TIMES: at how many
+   times each pair of places is tried before that, and in all. */
 enum { PARENTS = 128, SECOND = 14, ROUNDS = 4, TIMES_BEFORE = 3, TIMES = 8 };
 
 /* Schedules that passed, and made their switches. */
@@ -112,7 +112,7 @@ static bool find_failing(struct schedule *s, struct direction d[2])
 	return false;
 }
 
-/* ---- making it small ----------------------------------------------------------------------------------------------------- */
+/* ---- making it small --------------------------------------------------------------------------------------------- */
 
 static void drop_pairs(struct schedule *s)
 {
@@ -198,8 +198,8 @@ static const struct turns_entry *begin_of(const struct turns_entry *end)
 }
 
 /*
- * A pair whose first switch was not made, but whose second was: a's thread was not where it was expected, and what failed is that it stood
- * there itself. So it is b's, and the other goes on as far as it did.
+ * A pair whose first switch was not made, but whose second was: a's thread was not where it was expected, and what
+ * failed is that it stood there itself. So it is b's, and the other goes on as far as it did.
  */
 static bool as_made(struct schedule *s)
 {
@@ -278,12 +278,12 @@ static bool make_small(struct explanation *e, unsigned k)
 	return true;
 }
 
-/* ---- what must come before the switch, too ---------------------------------------------------------------------------------- */
+/* ---- what must come before the switch, too ----------------------------------------------------------------------- */
 
 enum { BEFORE_MAX = 4 };
 
-/* The entries of b's thread before the switch which conflict with one that a's thread made behind it, from the last back on, of
-   which each is at another point. */
+/* The entries of b's thread before the switch which conflict with one that a's thread made behind it, from the last
+   back on, of which each is at another point. */
 static unsigned find_before(const struct schedule *s, unsigned k, struct order_needed found[BEFORE_MAX])
 {
 	const struct turns_file *file = runs_file();
@@ -316,7 +316,7 @@ static void ask_before(struct explanation *e, unsigned k)
 	}
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 /* Once more: it fails, and with B first it does not. */
 static bool confirm(const struct schedule *s)

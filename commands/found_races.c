@@ -1,6 +1,6 @@
 /*
- * What `heddle replay --races` has found: the runtime leaves a struct race for each in the work directory, with everything
- * that the binary tells about the places; names of variables come from its symbols.
+ * What `heddle replay --races` has found: the runtime leaves a struct race for each in the work directory, with
+ * everything that the binary tells about the places; names of variables come from its symbols.
  *
  * That an access races is known when the other one is made, too late to look at the first one's stack. So the run is
  * replayed once more, and every access of a race leaves its place (runtime/races/places.c).

@@ -105,8 +105,8 @@ int hunt_by_parallel(void)
 /* ---- Slurm ------------------------------------------------------------------------------------------ */
 
 /*
- * An array of jobs, each of which hunts for some runs; the first that finds something leaves a file `found-N` in the nest and cancels the
- * others. What they print is in `task-N`.
+ * An array of jobs, each of which hunts for some runs; the first that finds something leaves a file `found-N` in the
+ * nest and cancels the others. What they print is in `task-N`.
  */
 enum { TASKS_MAX = 1000 }; /* Slurm's own limit is 1001, if nobody has changed it */
 

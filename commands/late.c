@@ -1,12 +1,12 @@
 /*
  * Replay: long streams are unpacked while the program runs, a window at a time.
  *
- * Unpacked as a whole they would take as much memory, or disk, as the recording has bytes, and most of the time of a replay:
- * pages that nobody used before are dear. A window of a few MiB stays in the caches. What is unpacked was checked before
- * the program started, by trace_check().
+ * Unpacked as a whole they would take as much memory, or disk, as the recording has bytes, and most of the time of a
+ * replay: pages that nobody used before are dear. A window of a few MiB stays in the caches. What is unpacked was
+ * checked before the program started, by trace_check().
  *
- * The order log of a thread is read at a pace of its own, far behind the other entries or far before them. So it is unpacked by itself,
- * from a second look at the same stream.
+ * The order log of a thread is read at a pace of its own, far behind the other entries or far before them. So it is
+ * unpacked by itself, from a second look at the same stream.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,8 +105,8 @@ static int fill(struct fed *f, struct trace_problem *problem)
 	return (f->order ? fill_order : fill_entries)(f, piece, problem);
 }
 
-/* Whoever reads the stream raises `asked` and waits while `given` is less: for ever, if there is a problem, which ends the
-   replay. */
+/* Whoever reads the stream raises `asked` and waits while `given` is less: for ever, if there is a problem, which ends
+   the replay. */
 static int give(struct fed *f, struct trace_problem *problem)
 {
 	if (__atomic_load_n(&f->shared->asked, __ATOMIC_ACQUIRE) == f->shared->given)

@@ -37,7 +37,7 @@ struct lists {
 };
 #define EACH(i, l, k) (size_t at_ = (l).from[k]; at_ < (l).from[(k) + 1] && ((i) = (l).item[at_], true); at_++)
 
-/* ---- light_problem.c: from a log to nodes and flows ---------------------------------------------------------------- */
+/* ---- light_problem.c: from a log to nodes and flows -------------------------------------------------------------- */
 
 struct problem {
 	struct node *node; /* by slot, then by event */
@@ -84,14 +84,14 @@ static inline bool node_writes(const struct node *n, int64_t granule)
 	return granule != NONE && (n->granule[0] == granule || n->granule[1] == granule);
 }
 
-/* ---- light_walk.c ---------------------------------------------------------------------------------------------------- */
+/* ---- light_walk.c ------------------------------------------------------------------------------------------------ */
 
 struct walk {
 	int64_t *order; /* nodes */
 	size_t *place;	/* of each node in it */
 	size_t *wrong;	/* places of writes that came although others had still to read what they overwrote */
 	size_t wrongs;
-	size_t *latest; /* by index in of_granule.item: the latest place where this flow, or one before it of the granule, ends */
+	size_t *latest; /* by index in of_granule.item: the latest end of this flow or of one before it */
 };
 
 /* Sorts the flows and the writes of each granule by their place. false: the flows themselves are circular. */
@@ -100,7 +100,7 @@ void walk_close(struct walk *w);
 /* Runs an order over a memory in which each granule holds the node that wrote it last: does each read see its write? */
 bool is_schedule(const struct problem *p, const int64_t *order);
 
-/* ---- light_window.c: a part of the walk, in a right order ---------------------------------------------------------------- */
+/* ---- light_window.c: a part of the walk, in a right order -------------------------------------------------------- */
 
 struct window {
 	const struct problem *p;
@@ -119,7 +119,7 @@ enum answer solve_window(struct window *w, int64_t *order, double seconds);
 /* Of the whole walk: every order that is one, up to `most`; each(n nodes). */
 long solve_every(struct window *w, long most, void (*each)(void *arg, const int64_t *order), void *arg);
 
-/* ---- light_edges.c: from a schedule to the log that replay reads ------------------------------------------------------------ */
+/* ---- light_edges.c: from a schedule to the log that replay reads ------------------------------------------------- */
 
 void write_edges(const struct problem *p, const int64_t *schedule, struct order_log_text *logs);
 #endif

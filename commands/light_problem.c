@@ -4,7 +4,7 @@
 #include <string.h>
 #include "commands/light.h"
 
-/* ---- the log ------------------------------------------------------------------------------------------------------ */
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
 
 static struct light_flow *new_flow(struct light_flows *to)
 {
@@ -68,7 +68,7 @@ bool light_flows_of(uint32_t slot, const struct order_entry *entries, size_t n, 
 	return fine;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static int compare_nodes(const void *a, const void *b)
 {
@@ -122,7 +122,7 @@ static void make_nodes(struct problem *p, const struct light_flows *flows, const
 	p->nodes = without_doubles(p->node, p->nodes, sizeof *p->node, compare_nodes);
 }
 
-/* ---- flows -------------------------------------------------------------------------------------------------------- */
+/* ---- flows ------------------------------------------------------------------------------------------------------- */
 
 /* One, or two if it is 16 bytes wide. */
 static void writes_granule(struct node *n, int64_t granule)
@@ -157,7 +157,7 @@ static void make_flows(struct problem *p, const struct light_flows *flows)
 	free(granules);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 /* Sorts n things by key into lists; key(p, i) = NONE: in none of them. */
 static struct lists make_lists(const struct problem *p, size_t keys, size_t n,

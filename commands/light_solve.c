@@ -1,10 +1,10 @@
 /*
  * The schedule that light's replay follows: see commands/light.h for the words.
  *
- * The walk is right but for some places. Around each a window is cut from it and given to Z3. All nodes of a window come
- * after those before it and before those after it; if there is no schedule so, the window is widened, to twice its size,
- * and over the windows before it that it touches: in the end it is the whole walk. With limits.every window by window over
- * everything, whether the walk was right or not: for measuring the solver.
+ * The walk is right but for some places. Around each a window is cut from it and given to Z3. All nodes of a window
+ * come after those before it and before those after it; if there is no schedule so, the window is widened, to twice its
+ * size, and over the windows before it that it touches: in the end it is the whole walk. With limits.every window by
+ * window over everything, whether the walk was right or not: for measuring the solver.
  *
  * The result is checked by is_schedule(), which shares no code with the constraints, and becomes edges.
  */
@@ -74,7 +74,7 @@ static void widen(struct solving *s)
 	join_windows(s);
 }
 
-/* ---- a window, in a process of its own --------------------------------------------------------------------------------- */
+/* ---- a window, in a process of its own --------------------------------------------------------------------------- */
 
 /* What the child has found; the schedule follows. */
 struct found {
@@ -274,7 +274,7 @@ int light_solve(struct order_log_text *logs, uint32_t threads, const struct ligh
 	return fine ? 0 : -1;
 }
 
-/* ---- all schedules of a written trace ------------------------------------------------------------------------------------ */
+/* ---- all schedules of a written trace ---------------------------------------------------------------------------- */
 
 struct telling {
 	const struct problem *p;

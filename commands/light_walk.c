@@ -1,7 +1,7 @@
 /*
  * An order of light's nodes that is found without looking back: the threads in turn, and a write is held back while
- * others still have to read what it would overwrite. Where all threads are held back one write comes all the same, which
- * may be wrong. Between such places the walk is a schedule:
+ * others still have to read what it would overwrite. Where all threads are held back one write comes all the same,
+ * which may be wrong. Between such places the walk is a schedule:
  *
  * 1. A node comes after those before it in its thread, and after the writes of the flows into it.
  * 2. `pending` counts, for a granule, the flows whose write has come and whose last read has not. A write that finds it
@@ -84,7 +84,7 @@ static bool walk_round(struct walker *w, bool forced)
 	return w->n > before;
 }
 
-/* ---- lists by place -------------------------------------------------------------------------------------------------- */
+/* ---- lists by place ---------------------------------------------------------------------------------------------- */
 
 struct placed {
 	size_t place;
@@ -174,7 +174,7 @@ void walk_close(struct walk *w)
 	free(w->latest);
 }
 
-/* ---- is it one? ---------------------------------------------------------------------------------------------------- */
+/* ---- is it one? -------------------------------------------------------------------------------------------------- */
 
 static bool sees_its_write(const struct flow *f, const int64_t *memory, const bool *done)
 {

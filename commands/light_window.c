@@ -1,16 +1,18 @@
 /*
- * A window of light's walk, put in order by Z3 (integer difference logic): its nodes come after all before the window, and
- * before all after it.
+ * A window of light's walk, put in order by Z3 (integer difference logic): its nodes come after all before the window,
+ * and before all after it.
  *
  * Words
  *   index     of a node in the window: its place less the window's beginning.
- *   known     a comes before b in every schedule of the window: by program order, by a flow, or because something follows
- *             from those. What is known is closed under "and so", as long as the window is small enough for a table.
+ *   known     a comes before b in every schedule of the window: by program order, by a flow, or because something
+ *             follows from those. What is known is closed under "and so", as long as the window is small enough for a
+ *             table.
  *   interval  of a write: from it to the last reads of its flows. Intervals of the same granule do not overlap.
  *
- * What is known already decides most pairs of intervals, often all; Z3 is given the others to choose. A flow that comes from before
- * the window ends before every write of its granule here; one that goes on after it begins after them all; where one spans
- * the whole window and the granule is written here there is no schedule, and the caller takes a wider window.
+ * What is known already decides most pairs of intervals, often all; Z3 is given the others to choose. A flow that comes
+ * from before the window ends before every write of its granule here; one that goes on after it begins after them all;
+ * where one spans the whole window and the granule is written here there is no schedule, and the caller takes a wider
+ * window.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -20,7 +22,7 @@
 
 #define TABLE_MOST 32768 /* nodes: the table has as many bits as their square */
 
-/* ---- the library: loaded when it is needed, since it would make every heddle command start slowly ------------------ */
+/* ---- the library: loaded when it is needed, since it would make every heddle command start slowly ---------------- */
 
 /* clang-format off */
 #define Z3_FUNCTIONS(X) \
@@ -103,8 +105,8 @@ static void add_row(struct order *o, size_t a, size_t b)
 	row[b / 64] |= 1ull << b % 64;
 }
 
-/* The table is closed under what was told since. Nearly all pairs go the way of the walk: from its end to its beginning one
-   pass is enough for them. Against it, whoever comes before a comes before b and what follows it. */
+/* The table is closed under what was told since. Nearly all pairs go the way of the walk: from its end to its beginning
+   one pass is enough for them. Against it, whoever comes before a comes before b and what follows it. */
 static void close_table(struct order *o)
 {
 	size_t *head = zeroed(o->n, sizeof *head), *next = zeroed(o->pairs, sizeof *next);
@@ -149,7 +151,7 @@ static void comes_before(struct order *o, size_t a, size_t b)
 	must_come_before(o, a, b);
 }
 
-/* ---- program order and flows ---------------------------------------------------------------------------------------- */
+/* ---- program order and flows ------------------------------------------------------------------------------------- */
 
 static bool is_inside(const struct order *o, int64_t node)
 {
@@ -180,7 +182,7 @@ static void know_order(struct order *o)
 	free(last);
 }
 
-/* ---- the writes of a granule ------------------------------------------------------------------------------------------ */
+/* ---- the writes of a granule ------------------------------------------------------------------------------------- */
 
 /* A write in the window, and where its interval ends. */
 struct interval {
@@ -338,7 +340,7 @@ static void each_pair(struct order *o, const struct intervals *l, bool choose)
 				let_choose(o, &l->at[i], &l->at[k]);
 }
 
-/* ---- all granules that the window writes ------------------------------------------------------------------------------ */
+/* ---- all granules that the window writes ------------------------------------------------------------------------- */
 
 static int compare_granules(const void *a, const void *b)
 {
@@ -390,7 +392,7 @@ static void constrain(struct order *o)
 	free(granule);
 }
 
-/* ---- the solver ------------------------------------------------------------------------------------------------------ */
+/* ---- the solver -------------------------------------------------------------------------------------------------- */
 
 static void order_open(struct order *o, struct window *w, double seconds)
 {
@@ -528,7 +530,7 @@ enum answer solve_window(struct window *w, int64_t *order, double seconds)
 	return answer;
 }
 
-/* ---- every schedule of a small trace -------------------------------------------------------------------------------------- */
+/* ---- every schedule of a small trace ----------------------------------------------------------------------------- */
 
 /* Each node has a number of its own below n, so that a model is one order. */
 static void number_all(struct order *o)

@@ -84,14 +84,15 @@ void where_frames(struct where *w, const struct place *place, void (*show)(const
 /* ---- schedule.c: between unpacking and replay ---- */
 /* Does each replay follow a schedule that must be found first, and is put into the unpacked streams? */
 bool schedule_is_wanted(const struct meta *meta);
-/* If the order that was recorded needs a schedule: finds one for each image, and puts it into the streams in `dir`. Dies, and
-   says what to do, if there is none within so many seconds (0: no limit). */
+/* If the order that was recorded needs a schedule: finds one for each image, and puts it into the streams in `dir`.
+   Dies, and says what to do, if there is none within so many seconds (0: no limit). */
 void schedule_find(const struct meta *meta, const char *dir, unsigned seconds);
 
 /* ---- rerun.c: a replay that leaves what it sees ---- */
 /* Makes a directory for work; it is removed when heddle dies, and by rerun_done(). */
 void rerun_prepare(char dir[PATH_ROOM]);
-/* Replays without output, watched (see trace/watched.h) for "races", "story", "places", or several. Dies if it left the recording. */
+/* Replays without output, watched (see trace/watched.h) for "races", "story", "places", or several. Dies if it left the
+   recording. */
 void rerun(const struct meta *meta, const char *watch, const char *dir);
 void rerun_done(void);
 /* A file that it left, whole; NULL: there is none. To be freed. */

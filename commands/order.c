@@ -50,7 +50,7 @@ struct words {
 static struct words words[MODEL_EVENTS];
 static struct model_trace trace;
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static enum model_op op_named(const char *word, unsigned line)
 {
@@ -185,7 +185,7 @@ static void number_names(void)
 	}
 }
 
-/* ---- is it a trace? ---------------------------------------------------------------------------------------------------- */
+/* ---- is it a trace? ---------------------------------------------------------------------------------------------- */
 
 /* What the model would not understand, or would wait for. */
 static void check_trace(void)
@@ -227,7 +227,7 @@ static void check_trace(void)
 			die("line %u: no rb follows the rv of %s", words[i].line, words[i].thread);
 }
 
-/* ---- what is done with it ---------------------------------------------------------------------------------------------- */
+/* ---- what is done with it ---------------------------------------------------------------------------------------- */
 
 /* For a scheme that has no form of its own: each entry as it is. */
 static void print_entries(const struct order_printer *p)

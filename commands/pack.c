@@ -1,7 +1,7 @@
 /*
- * heddle pack: a trace as one file, to be carried elsewhere. A trace holds the program and its libraries anyhow, as files that it
- * may share with other traces by hard links; in the pack they are all there. The file is a tar archive, packed by zstd: other
- * programs can open it, too.
+ * heddle pack: a trace as one file, to be carried elsewhere. A trace holds the program and its libraries anyhow, as
+ * files that it may share with other traces by hard links; in the pack they are all there. The file is a tar archive,
+ * packed by zstd: other programs can open it, too.
  */
 #define _GNU_SOURCE
 #include <errno.h>

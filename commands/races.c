@@ -1,6 +1,6 @@
 /*
- * heddle races: what --select=races found in a program when it was linked. The text is in the binary (compiler/races/report.c);
- * here it is only told: as text, as it is, or as SARIF 2.1.0.
+ * heddle races: what --select=races found in a program when it was linked. The text is in the binary
+ * (compiler/races/report.c); here it is only told: as text, as it is, or as SARIF 2.1.0.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static long long number_of(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void print_list(const char *before, const json_t *list)
 {
@@ -88,7 +88,7 @@ static void print_text(const json_t *report)
 	print_steps(report);
 }
 
-/* ---- one place --------------------------------------------------------------------------------------------------------- */
+/* ---- one place --------------------------------------------------------------------------------------------------- */
 
 /* Is this the place? The file may be given by the end of its path. */
 static bool is_at(const json_t *o, const char *file, size_t len, long long line)
@@ -126,7 +126,7 @@ static int explain(const json_t *report, const char *where)
 	return 0;
 }
 
-/* ---- SARIF ---------------------------------------------------------------------------------------------------------------- */
+/* ---- SARIF ------------------------------------------------------------------------------------------------------- */
 
 static json_t *sarif_location(const json_t *end, const char *message)
 {
@@ -175,7 +175,7 @@ static void print_sarif(const json_t *report)
 	json_decref(all);
 }
 
-/* ---- the verb ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the verb ---------------------------------------------------------------------------------------------------- */
 
 static int run(int argc, char **argv)
 {

@@ -108,8 +108,8 @@ static void make_directory(struct record *r)
 	on_death(remove_made); /* an error before the program starts leaves nothing behind */
 }
 
-/* Copies of mapped files are shared between traces where hard links reach. What is known of their system call sites lies
-   beside them. */
+/* Copies of mapped files are shared between traces where hard links reach. What is known of their system call sites
+   lies beside them. */
 static void prepare_cache(struct control *c)
 {
 	struct stat here, there;

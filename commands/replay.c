@@ -500,7 +500,8 @@ static void find_beginning(struct replay *r)
 	r->grown = true;
 }
 
-/* For ring.c: goes as far as is known of the recording, from the checkpoint --from, if there is one, and saves another. */
+/* For ring.c: goes as far as is known of the recording, from the checkpoint --from, if there is one, and saves
+   another. */
 static int follow(struct replay *r)
 {
 	siginfo_t info;

@@ -1,6 +1,6 @@
 /*
- * heddle report: a recording as one page for a browser. The page itself (debug/report.html with its style and script) is part of
- * this program; facts and data are put into it.
+ * heddle report: a recording as one page for a browser. The page itself (debug/report.html with its style and script)
+ * is part of this program; facts and data are put into it.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,9 @@
 /*
  * The data of a report's page, for its script: JSON, with the nodes of a lane as one text in base64.
  *
- * A node is a few numbers (LEB128): time since the node before, kind + 16 if it has a source, text, object, stack; then of the
- * source: lane, index. Texts are numbers in tables. Of places whose source file can be read, a few lines are there, too.
+ * A node is a few numbers (LEB128): time since the node before, kind + 16 if it has a source, text, object, stack; then
+ * of the source: lane, index. Texts are numbers in tables. Of places whose source file can be read, a few lines are
+ * there, too.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void put_texts(FILE *out, const char *name, const struct texts *t)
 	fputs("]", out);
 }
 
-/* ---- source lines --------------------------------------------------------------------------------------------------- */
+/* ---- source lines ------------------------------------------------------------------------------------------------ */
 
 bool place_parse(const char *place, char file[PATH_ROOM], unsigned *line, unsigned *column)
 {
@@ -95,7 +96,7 @@ static void put_sources(FILE *out, const struct timeline *t)
 	fputs("]", out);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 struct base64 {
 	FILE *out;

@@ -1,6 +1,6 @@
 /*
- * The facts of a run as plain HTML: what it was, its threads, races, locks, signals. They are on the page also where no script
- * runs.
+ * The facts of a run as plain HTML: what it was, its threads, races, locks, signals. They are on the page also where no
+ * script runs.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void cell(FILE *out, const char *text)
 	report_escaped(out, text);
 }
 
-/* ---- things that are counted ------------------------------------------------------------------------------------------ */
+/* ---- things that are counted ------------------------------------------------------------------------------------- */
 
 struct tally {
 	struct texts keys;
@@ -113,7 +113,7 @@ static void more(FILE *out, size_t all)
 		fprintf(out, "<p>and %zu more", all - SHOWN);
 }
 
-/* ---- conflicts ----------------------------------------------------------------------------------------------------------- */
+/* ---- conflicts --------------------------------------------------------------------------------------------------- */
 
 static bool is_race(const struct node *n)
 {
@@ -159,7 +159,7 @@ static void put_pairs(const struct timeline *t, FILE *out, bool (*wanted)(const 
 	tally_free(&y);
 }
 
-/* ---- locks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------------------------------- */
 
 static bool is_lock(const struct node *n)
 {
@@ -192,7 +192,7 @@ static void put_locks(const struct timeline *t, FILE *out)
 	tally_free(&y);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 static void put_outcome(const struct timeline *t, FILE *out)
 {

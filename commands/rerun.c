@@ -1,6 +1,6 @@
 /*
- * A replay of its own for those who want to know more than the trace holds: a `heddle replay --watch` that leaves what it sees
- * in a directory (trace/watched.h).
+ * A replay of its own for those who want to know more than the trace holds: a `heddle replay --watch` that leaves what
+ * it sees in a directory (trace/watched.h).
  */
 #define _GNU_SOURCE
 #include <errno.h>

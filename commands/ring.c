@@ -1,16 +1,18 @@
 /*
- * heddle record --ring: of a recording of any length the last part is kept, and a checkpoint at which its replay begins.
+ * heddle record --ring: of a recording of any length the last part is kept, and a checkpoint at which its replay
+ * begins.
  *
- * The recording is replayed behind the program, now and then, as far as it is known (`heddle replay --follow`, hidden): that process
- * begins at the newest checkpoint and leaves the next one. What comes before the oldest of the two is dropped. So a checkpoint is always one
- * of a process that replays, and nothing of it must be turned from recording to replaying.
+ * The recording is replayed behind the program, now and then, as far as it is known (`heddle replay --follow`, hidden):
+ * that process begins at the newest checkpoint and leaves the next one. What comes before the oldest of the two is
+ * dropped. So a checkpoint is always one of a process that replays, and nothing of it must be turned from recording to
+ * replaying.
  *
  *   looked   the cut: limits of all threads, then a barrier on all processors, then their rings
  *   kept     bytes of streams since the older checkpoint; no more than the user has said, or the program waits
  *   fresh    bytes since the newer one; half of that, and the next is made
  *
- * Names: DIR/checkpoint.N. Number N - 1 is removed before logs are cut for N: so the lowest that is there can be begun at, whenever heddle
- * is killed.
+ * Names: DIR/checkpoint.N. Number N - 1 is removed before logs are cut for N: so the lowest that is there can be begun
+ * at, whenever heddle is killed.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

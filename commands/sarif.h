@@ -11,7 +11,8 @@ struct sarif_place {
 	unsigned line, column;
 };
 
-/* An empty list of results; add to it, then print it. The first place is where the finding is, the others belong to it. */
+/* An empty list of results; add to it, then print it. The first place is where the finding is, the others belong to
+   it. */
 json_t *sarif_results(void);
 void sarif_add(json_t *results, const char *rule, const char *message, const struct sarif_place *places,
 	       unsigned count);

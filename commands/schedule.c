@@ -2,8 +2,9 @@
  * Before a replay, for an order that logs no schedule but what one must satisfy (light): the order logs of an image, in
  * their unpacked streams, are read, solved, and replaced by what replay follows.
  *
- * The old pieces stay where they are, so that entries keep their numbers, with no bytes in them; the new log is put at the
- * end of the stream, before its ENTRY_LAST. Replay finds it there: runtime/hooks/log.c reads pieces wherever they are.
+ * The old pieces stay where they are, so that entries keep their numbers, with no bytes in them; the new log is put at
+ * the end of the stream, before its ENTRY_LAST. Replay finds it there: runtime/hooks/log.c reads pieces wherever they
+ * are.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,7 @@ struct last_entry {
 	uint64_t events;
 };
 
-/* ---- a stream, mapped ----------------------------------------------------------------------------------------------- */
+/* ---- a stream, mapped -------------------------------------------------------------------------------------------- */
 
 struct stream {
 	char path[PATH_ROOM + 64];
@@ -77,7 +78,7 @@ static struct entry *next_piece(const struct stream *s, uint64_t *at)
 	return NULL;
 }
 
-/* ---- a log, both directions: what runtime/hooks/log.c writes and reads ---------------------------------------------- */
+/* ---- a log, both directions: what runtime/hooks/log.c writes and reads ------------------------------------------- */
 
 static struct order_entry *new_entry(struct order_log_text *log)
 {
@@ -192,7 +193,7 @@ static void write_log(const struct order_log_text *log, const struct stream *s, 
 	free(w);
 }
 
-/* ---- an image ---------------------------------------------------------------------------------------------------------- */
+/* ---- an image ---------------------------------------------------------------------------------------------------- */
 
 static void show_solving(size_t done, size_t all, double seconds)
 {

@@ -1,6 +1,6 @@
 /*
- * What a binary built by heddle-cc tells about itself: the note, and the table of sites (compiler/hooks.h). Nothing in the
- * file is trusted: what points out of it is not followed.
+ * What a binary built by heddle-cc tells about itself: the note, and the table of sites (compiler/hooks.h). Nothing in
+ * the file is trusted: what points out of it is not followed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -213,7 +213,7 @@ void sites_level(const char *path, char *text, size_t room)
 	snprintf(text, room, *except ? "race-complete except inside %s" : "race-complete", except);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {
 	[HOOK_LOAD] = "load", [HOOK_STORE] = "store",	   [HOOK_RMW] = "rmw",

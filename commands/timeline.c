@@ -36,7 +36,7 @@ struct lane *timeline_lane(struct timeline *t, unsigned image, unsigned slot)
 	return NULL;
 }
 
-/* ---- places and names --------------------------------------------------------------------------------------------------- */
+/* ---- places and names -------------------------------------------------------------------------------------------- */
 
 #define CACHE 65536
 struct reader {
@@ -260,7 +260,7 @@ static void add_story(struct reader *r, uint64_t event, const struct entry *call
 	}
 }
 
-/* ---- the trace ----------------------------------------------------------------------------------------------------- */
+/* ---- the trace --------------------------------------------------------------------------------------------------- */
 
 static uint32_t entry_text(struct timeline *t, const struct entry *e)
 {

@@ -1,10 +1,10 @@
 /*
- * A recording as a picture needs it: one lane per thread, its events as nodes in their order, each with a logical time, and edges
- * between nodes of different lanes.
+ * A recording as a picture needs it: one lane per thread, its events as nodes in their order, each with a logical time,
+ * and edges between nodes of different lanes.
  *
  * Words
- *   node    something that a thread did and that others may care for: an op on a lock, a system call, a signal, an access that
- *           conflicts with one of another thread
+ *   node    something that a thread did and that others may care for: an op on a lock, a system call, a signal, an
+ *           access that conflicts with one of another thread
  *   edge    from the node that came before to the one that it led to; kept at the latter
  *   time    Lamport's: later than the node before in the same lane, and than the source of the edge. Not seconds
  *   stack   places from the innermost on, as text "3,17,4" of their numbers

@@ -1,14 +1,14 @@
 /*
  * The edges of a timeline, and its time.
  *
- * Counts of ops and accesses never fall along a lane. A node made at access k (or after k of them) has `access` k, and the access
- * itself is the last such node.
+ * Counts of ops and accesses never fall along a lane. A node made at access k (or after k of them) has `access` k, and
+ * the access itself is the last such node.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "timeline.h"
 
-/* ---- sources of accesses ------------------------------------------------------------------------------------------ */
+/* ---- sources of accesses ----------------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -51,7 +51,7 @@ static void put_in(struct lane *lane, const struct source *s, size_t count)
 	*lane = merged;
 }
 
-/* ---- where edges begin ------------------------------------------------------------------------------------------------ */
+/* ---- where edges begin ------------------------------------------------------------------------------------------- */
 
 static size_t first_after(const struct lane *lane, uint64_t value, bool access)
 {
@@ -96,7 +96,7 @@ static void find_birth(struct timeline *t, size_t lane, size_t index)
 	parent->from_at = 0;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 /* Gives times as far as the sources have theirs; true: some were given. */
 static bool go_on(struct timeline *t, size_t *at, size_t which, bool regardless)

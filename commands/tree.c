@@ -277,8 +277,8 @@ static bool is_ours(const struct member *all, size_t n, pid_t top, pid_t pid)
 	return false;
 }
 
-/* Calls `each` for all descendants of a process, parents before children, and says how many they are. By parents and not by
-   /proc/PID/task/TID/children, which kernels need not have. */
+/* Calls `each` for all descendants of a process, parents before children, and says how many they are. By parents and
+   not by /proc/PID/task/TID/children, which kernels need not have. */
 static int for_descendants(pid_t top, void (*each)(pid_t, void *), void *with)
 {
 	size_t n;
@@ -323,8 +323,8 @@ int tree_count(void)
 
 /* ---- standing still -------------------------------------------------------------------------- */
 
-/* Does no thread of it run code of its own? One that was told to stop does not, either, when it comes out of a sleep that
-   nothing interrupts ('D'). */
+/* Does no thread of it run code of its own? One that was told to stop does not, either, when it comes out of a sleep
+   that nothing interrupts ('D'). */
 static bool all_are(pid_t pid, const char *still)
 {
 	char path[600], state = 0;

@@ -1,7 +1,7 @@
 /*
- * What an order has logged, told by `heddle stat`: how many entries of each kind, and the atomicity violations that it has seen
- * while it recorded (tplay: a transaction that others came into), with their source lines. An entry of these has the
- * addresses of the two sites.
+ * What an order has logged, told by `heddle stat`: how many entries of each kind, and the atomicity violations that it
+ * has seen while it recorded (tplay: a transaction that others came into), with their source lines. An entry of these
+ * has the addresses of the two sites.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>

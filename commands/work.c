@@ -1,6 +1,7 @@
 /*
- * Directories for work, in TMPDIR: heddle-XXXXXX. Whoever made one holds a lock on the file `owner` in it, and removes it in
- * the end. One who was killed could not: the next heddle that makes one finds that nobody holds the lock, and removes it.
+ * Directories for work, in TMPDIR: heddle-XXXXXX. Whoever made one holds a lock on the file `owner` in it, and removes
+ * it in the end. One who was killed could not: the next heddle that makes one finds that nobody holds the lock, and
+ * removes it.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -75,7 +76,8 @@ static void remove_left(void)
 		closedir(names);
 }
 
-/* Between mkdtemp() and the lock somebody else's remove_left() may come: then once more. The lock lasts as long as heddle. */
+/* Between mkdtemp() and the lock somebody else's remove_left() may come: then once more. The lock lasts as long as
+   heddle. */
 void work_make(char dir[PATH_ROOM])
 {
 	char path[PATH_ROOM], real[PATH_MAX];

@@ -4,12 +4,12 @@
  * --order=leap:field, whose vectors are by element.
  *
  * Java's elements are a type and a field. In C they are a class of objects (points_to.c) and a field of the type with
- * which the compiler says that they are accessed (TBAA), if all accesses of the class agree in that type. Merged into one
- * element are
+ * which the compiler says that they are accessed (TBAA), if all accesses of the class agree in that type. Merged into
+ * one element are
  *   - a class whose accesses do not agree: casts, unions, characters, pointers to members, arrays in structures;
  *   - the two ends of a copy;
- *   - whatever libc, assembler or the kernel may touch, with what pointers in there point to: element 0, as is everything
- *     that is not known, or that code outside of this link can reach.
+ *   - whatever libc, assembler or the kernel may touch, with what pointers in there point to: element 0, as is
+ *     everything that is not known, or that code outside of this link can reach.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct field {
 	size_t access;
 };
 
-/* ---- classes that are merged --------------------------------------------------------------------------------------- */
+/* ---- classes that are merged ------------------------------------------------------------------------------------- */
 
 static uint32_t *parent; /* of a class; 0 is what is not known */
 static size_t classes;
@@ -79,7 +79,7 @@ static void merge_of(const struct access *a)
 		merge(points_to_number(LLVMGetOperand(a->inst, 0)), points_to_number(LLVMGetOperand(a->inst, 1)));
 }
 
-/* ---- fields -------------------------------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static bool is_one_value(const struct access *a)
 {

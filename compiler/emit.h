@@ -1,6 +1,6 @@
 /*
- * Emitting code: the functions of fast.c by their names, calls of the runtime, and the one builder. For rewrite.c, which
- * puts hooks around accesses, and loops.c, which puts them around loops.
+ * Emitting code: the functions of fast.c by their names, calls of the runtime, and the one builder. For rewrite.c,
+ * which puts hooks around accesses, and loops.c, which puts them around loops.
  */
 #ifndef COMPILER_EMIT_H
 #define COMPILER_EMIT_H
@@ -39,7 +39,7 @@ void position(LLVMValueRef at);
 /* The block before an instruction ends; what it jumps to is to be built. */
 LLVMBasicBlockRef cut(LLVMValueRef inst);
 
-/* ---- held.c: in loops with a held bracket; all but held_find() and held_end() build code ---------------------------------- */
+/* ---- held.c: in loops with a held bracket; all but held_find() and held_end() build code ------------------------- */
 
 struct held;
 enum held_state { HELD_EVENTS, HELD_OPENED, HELD_LIMIT, HELD_CLAIMS, HELD_SHIFT };

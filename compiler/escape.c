@@ -39,7 +39,7 @@ static LLVMValueRef main_function;
 static LLVMValueRef mutexes[MUTEXES];
 static unsigned mutex_count;
 
-/* ---- functions --------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static int compare_functions(const void *a, const void *b)
 {
@@ -118,7 +118,7 @@ static void list_functions(void)
 	qsort(functions, function_count, sizeof *functions, compare_functions);
 }
 
-/* ---- who may run what -------------------------------------------------------------------------------------------------- */
+/* ---- who may run what -------------------------------------------------------------------------------------------- */
 
 /* Goes on until nothing changes: visit() returns whether it changed anything. */
 static void settle(bool (*visit)(struct function *f))
@@ -176,7 +176,7 @@ static bool may_create(struct function *f)
 	return false;
 }
 
-/* ---- before the first thread --------------------------------------------------------------------------------------------- */
+/* ---- before the first thread ------------------------------------------------------------------------------------- */
 
 /* Blocks of main that can be reached from a call that creates a thread, from their beginning on. */
 static LLVMBasicBlockRef *late;
@@ -279,7 +279,7 @@ static void find_before(void)
 	settle(not_before);
 }
 
-/* ---- mutexes --------------------------------------------------------------------------------------------------------------- */
+/* ---- mutexes ----------------------------------------------------------------------------------------------------- */
 
 static bool calls(LLVMValueRef call, const char *name)
 {
@@ -424,7 +424,7 @@ static struct held *mutexes_held(LLVMValueRef function, size_t *count)
 	return all;
 }
 
-/* ---- what happens to each class --------------------------------------------------------------------------------------------- */
+/* ---- what happens to each class ---------------------------------------------------------------------------------- */
 
 /* Calls visit() for each address of an access; `write` as it is meant there. */
 static void each_address(const struct access *a, void (*visit)(const struct access *a, LLVMValueRef addr, bool write))

@@ -7,9 +7,9 @@
  *	m = snprintf(text, n + 1, format, values ...)
  *	result = what is left to do with the text: replaced_formats.c
  *
- * If another thread changes a string meanwhile, the text is cut at the first length: libc would have written beyond. Where
- * the format has no string in it, a call that writes nothing to the program's memory stays as it is. Where the format is not known, all of
- * them, and snprintf, become functions of ours with a va_list.
+ * If another thread changes a string meanwhile, the text is cut at the first length: libc would have written beyond.
+ * Where the format has no string in it, a call that writes nothing to the program's memory stays as it is. Where the
+ * format is not known, all of them, and snprintf, become functions of ours with a va_list.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Accesses that follow one another as one bracket. Code between two jumps, or two calls, mostly has several accesses whose
- * addresses are known when the first is made. It becomes
+ * Accesses that follow one another as one bracket. Code between two jumps, or two calls, mostly has several accesses
+ * whose addresses are known when the first is made. It becomes
  *
  *	head:      events = bracket(self); ok = rounds(...) & claimed(...) & ...      if ok -> copy, else -> original
  *	copy:      the same instructions, without hooks; close_many(self, events, ...)
@@ -173,7 +173,7 @@ static size_t find_group(struct module *m, size_t at, size_t end, struct group *
 	return at;
 }
 
-/* ---- the copy ------------------------------------------------------------------------------------------------------ */
+/* ---- the copy ---------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef copied(const struct group *g, size_t count, LLVMValueRef value)
 {

@@ -1,6 +1,7 @@
 /*
- * A bracket held over a loop. Where a loop, with all loops in it, does nothing that waits or calls, its bracket is opened
- * once before it and closed once behind it. Each access in it only looks at its claim; the count is in a register:
+ * A bracket held over a loop. Where a loop, with all loops in it, does nothing that waits or calls, its bracket is
+ * opened once before it and closed once behind it. Each access in it only looks at its claim; the count is in a
+ * register:
  *
  *	before:    self = current(); events = opened = bracket(self); limit, claims, shift from self
  *	access:    if (events < limit && claims[addr >> shift] & kind)    the access
@@ -8,9 +9,10 @@
  *	           events += 2
  *	behind:    let_go(events, opened)
  *
- * To publish is one store of the count: it ends the bracket for those who wait for it to end, and begins another one. That
- * happens at each miss, and every HOOK_HELD events (`limit`), so others do not wait for long; and where nothing is accessed
- * for long, at polls, the bracket is closed. The program cannot tell, and each access counts as an event as anywhere else.
+ * To publish is one store of the count: it ends the bracket for those who wait for it to end, and begins another one.
+ * That happens at each miss, and every HOOK_HELD events (`limit`), so others do not wait for long; and where nothing is
+ * accessed for long, at polls, the bracket is closed. The program cannot tell, and each access counts as an event as
+ * anywhere else.
  *
  * The state is in local variables, which become registers when all is rewritten.
  */
@@ -47,7 +49,7 @@ struct finding {
 	struct blocks unsuited, hooked;
 };
 
-/* ---- the state ------------------------------------------------------------------------------------------------------- */
+/* ---- the state --------------------------------------------------------------------------------------------------- */
 
 LLVMValueRef held_get(struct module *m, const struct held *h, enum held_state which)
 {
@@ -123,7 +125,7 @@ void held_closed(struct module *m, const struct held *h)
 	held_set(h, HELD_LIMIT, number(m, 0));
 }
 
-/* ---- which loops ------------------------------------------------------------------------------------------------------- */
+/* ---- which loops ------------------------------------------------------------------------------------------------- */
 
 static int compare_blocks(const void *a, const void *b)
 {
@@ -193,8 +195,8 @@ static void list_unsuited(struct finding *f, LLVMValueRef function)
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
 		bool suited = true;
 		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-			bool value =
-				false; /* a load, store or atomic, hooked or left out; a call that is left out is still one */
+			/* A load, store or atomic, hooked or left out; a call that is left out is still one. */
+			bool value = false;
 			for (; at < f->end && f->m->accesses[at].inst == i; at++) {
 				suited &= is_suited_access(&f->m->accesses[at]);
 				value = !LLVMIsACallInst(i) && !LLVMIsAInvokeInst(i) && !LLVMIsACallBrInst(i);

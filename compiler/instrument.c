@@ -83,7 +83,7 @@ static void open_module(struct module *m, LLVMModuleRef module)
 			      .nothing = LLVMVoidTypeInContext(c) };
 }
 
-/* ---- the list ----------------------------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 static struct access *add(struct module *m, LLVMValueRef inst, enum shape shape, unsigned kind)
 {
@@ -336,7 +336,8 @@ static void add_poll(void *arg, LLVMValueRef jump)
 	add(((struct hooked *)arg)->m, jump, SHAPE_POLL, HOOK_POLL);
 }
 
-/* Loops without a sure hook get a poll where they jump back. The function's accesses are those from `first` to `end`. */
+/* Loops without a sure hook get a poll where they jump back. The function's accesses are those from `first` to
+   `end`. */
 static void walk_loops(struct module *m, LLVMValueRef function, size_t first, size_t end)
 {
 	struct hooked h = { m, malloc((end - first + 1) * sizeof *h.blocks), 0 };
@@ -379,8 +380,8 @@ static void copy_arguments(struct module *m, LLVMValueRef function, LLVMValueRef
 	}
 }
 
-/* What no operation of the runtime does (sums of floating-point numbers) becomes a loop around cmpxchg, as it would later
-   in any case; the load and the cmpxchg are then hooked. */
+/* What no operation of the runtime does (sums of floating-point numbers) becomes a loop around cmpxchg, as it would
+   later in any case; the load and the cmpxchg are then hooked. */
 static void expand(struct module *m, LLVMValueRef function)
 {
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
@@ -429,7 +430,7 @@ static void walk_all_loops(struct module *m)
 	}
 }
 
-/* ---- the entries ---------------------------------------------------------------------------------------------------- */
+/* ---- the entries ------------------------------------------------------------------------------------------------- */
 
 static void walk_all(struct module *m)
 {

@@ -4,9 +4,9 @@
  *
  * A function that only looks at its arguments and cannot wait (strlen, memcmp, snprintf, ...) is exact: the ranges are
  * entered, it is called, the ranges are left. All others (stdio, what calls back) must not run like that, since they
- * may wait for other threads. Many are replaced by code with hooks (replace.c, formats.c, scans.c). Of the rest, what they read is
- * hooked before the call and what they write after it: a thread that changes such memory while the call runs is a race
- * that the recording may not reproduce.
+ * may wait for other threads. Many are replaced by code with hooks (replace.c, formats.c, scans.c). Of the rest, what
+ * they read is hooked before the call and what they write after it: a thread that changes such memory while the call
+ * runs is a race that the recording may not reproduce.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static const struct row *find_row(LLVMValueRef call)
 	return bsearch(name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_row);
 }
 
-/* May it run while the ranges are entered? It must not wait for other threads, nor call hooked code ("c3": it calls back). */
+/* May it run while the ranges are entered? It must not wait for other threads, nor call hooked code ("c3": it calls
+   back). */
 static bool may_wait(const struct row *row)
 {
 	const char *calls = row->memory;
@@ -69,7 +70,7 @@ static bool known_before(struct access *writes)
 	return true;
 }
 
-/* ---- words of the list ------------------------------------------------------------------------------------------------ */
+/* ---- words of the list ------------------------------------------------------------------------------------------- */
 
 struct reader {
 	struct module *m;
@@ -155,7 +156,7 @@ static bool read_size(struct reader *r, struct range *range)
 	return false;
 }
 
-/* ---- formats ---------------------------------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------------------------- */
 
 /* The text of a constant string, or NULL. */
 const char *libc_constant_text(LLVMValueRef value)
@@ -322,7 +323,7 @@ static void read_format(struct reader *r, struct access *before, struct access *
 		read_scanf(r, n + 1, after);
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------------------ */
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
 
 static void read_word(struct reader *r, struct access *before, struct access *after)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write what is known of libc's functions as C tables: libc_table.py functions.list libc_table.h libc_names.h
 
-The words r, w, f, v, s, S of interpose/libc/functions.list are passed on as they are; libc.c reads them. System calls are left
-out, since the runtime sees their buffers, and so are threads and memory allocation. libc_names.h: those that neither create
-threads, nor call the program back, nor keep what they are given.
+The words r, w, f, v, s, S of interpose/libc/functions.list are passed on as they are; libc.c reads them. System calls
+are left out, since the runtime sees their buffers, and so are threads and memory allocation. libc_names.h: those that
+neither create threads, nor call the program back, nor keep what they are given.
 """
 import re
 import sys

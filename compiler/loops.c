@@ -1,14 +1,14 @@
 /*
- * Loops as one bracket. Most time goes into inner loops over arrays. If all that such a loop will access is known before
- * it begins (scalar evolution tells: where each pointer begins, its stride, how often the loop goes round), it gets a copy
- * without hooks, as the optimiser left it:
+ * Loops as one bracket. Most time goes into inner loops over arrays. If all that such a loop will access is known
+ * before it begins (scalar evolution tells: where each pointer begins, its stride, how often the loop goes round), it
+ * gets a copy without hooks, as the optimiser left it:
  *
  *	before:    ok = events + ... < group_until & claimed(...) & ...      if ok -> copy, else -> original
  *	copy:      the loop, without hooks                                    then events += 2 * accesses
  *	original:  the loop, with hooks
  *
- * All this is in a bracket that is held (held.c). While it is open nobody takes a claim away, so what was checked before
- * the loop holds to its end. Each access counts as an event in both copies.
+ * All this is in a bracket that is held (held.c). While it is open nobody takes a claim away, so what was checked
+ * before the loop holds to its end. Each access counts as an event in both copies.
  *
  * Only loops that are left at the end of a round, and whose hooked accesses are made in every round: so their number is
  * known, and all addresses up to the last are accessed. Nothing in such a loop waits or calls.

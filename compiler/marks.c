@@ -1,7 +1,7 @@
 /*
- * Marks that outlive the optimiser: groups of accesses are kept by what merges or vectorises them, and are lost by all else, which is
- * the safe side. Each instruction is in one group for all and in one for its reason. The list of groups, with their reasons, is
- * part of the module.
+ * Marks that outlive the optimiser: groups of accesses are kept by what merges or vectorises them, and are lost by all
+ * else, which is the safe side. Each instruction is in one group for all and in one for its reason. The list of groups,
+ * with their reasons, is part of the module.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -29,7 +29,8 @@ LLVMValueRef points_to_callee(LLVMValueRef call);
 /* Of a function that is not seen: may it create a thread or call the program back? */
 bool points_to_may_create(LLVMValueRef call);
 
-/* Intrinsics, by name, for every analysis of pointers: one that moves none, and one whose result is its first argument. */
+/* Intrinsics, by name, for every analysis of pointers: one that moves none, and one whose result is its first
+   argument. */
 bool intrinsic_is_harmless(const char *name);
 bool intrinsic_passes_on(const char *name);
 /* Does the name begin with one of the list, which NULL ends? */

@@ -1,6 +1,6 @@
 /*
- * Which jumps back need a look for held signals? Those of loops that may go round often without coming by a hook: a signal would be
- * held for as long.
+ * Which jumps back need a look for held signals? Those of loops that may go round often without coming by a hook: a
+ * signal would be held for as long.
  */
 #include <stdlib.h>
 #include "compiler/internal.h"

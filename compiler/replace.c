@@ -1,6 +1,6 @@
 /*
- * Functions of libc that call the program back, allocate or lock are replaced by ours, which get hooks: replaced.h. They are
- * linked into the module before anything is looked at, and only if the module calls one of them.
+ * Functions of libc that call the program back, allocate or lock are replaced by ours, which get hooks: replaced.h.
+ * They are linked into the module before anything is looked at, and only if the module calls one of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,8 @@ static bool is_replaced(LLVMValueRef f)
 	return !strncmp(LLVMGetValueName2(f, &len), PREFIX, sizeof PREFIX - 1) && !LLVMIsDeclaration(f);
 }
 
-/* A copy in each module; what is not called goes away, also without optimising: libc may not have what it would call. */
+/* A copy in each module; what is not called goes away, also without optimising: libc may not have what it would
+   call. */
 static void keep_inside(LLVMModuleRef module)
 {
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
@@ -112,7 +113,7 @@ static void keep_inside(LLVMModuleRef module)
 	}
 }
 
-/* ---- one call ------------------------------------------------------------------------------------------------------------ */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 
 bool is_call_of(LLVMValueRef user, LLVMValueRef function)
 {
@@ -146,7 +147,7 @@ void call_instead(LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef ours, LLVMVa
 	LLVMInstructionEraseFromParent(call);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 bool replace_some(struct module *m)
 {

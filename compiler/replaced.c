@@ -1,4 +1,5 @@
-/* What calls back, and what allocates. As glibc's: qsort is a merge sort, and so stable, and calls the function for the same pairs. */
+/* What calls back, and what allocates. As glibc's: qsort is a merge sort, and so stable, and calls the function for the
+   same pairs. */
 #include "compiler/replaced.h"
 
 typedef int compare_function(const void *a, const void *b, void *more);
@@ -12,7 +13,7 @@ void *__replaced_lsearch(const void *key, void *base, size_t *count, size_t size
 char *__replaced_strdup(const char *string);
 char *__replaced_strndup(const char *string, size_t most);
 
-/* ---- what calls back ---------------------------------------------------------------------------------------------------- */
+/* ---- what calls back --------------------------------------------------------------------------------------------- */
 
 struct sort {
 	size_t size;
@@ -139,7 +140,7 @@ void *__replaced_lsearch(const void *key, void *base, size_t *count, size_t size
 	return found;
 }
 
-/* ---- what allocates ------------------------------------------------------------------------------------------------------ */
+/* ---- what allocates ---------------------------------------------------------------------------------------------- */
 
 /* A string of n characters. Another thread may have made it longer meanwhile, or shorter: as with libc's. */
 static char *duplicate(const char *string, size_t n)

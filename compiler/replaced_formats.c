@@ -1,8 +1,9 @@
 /*
- * What is left of printf and its kin when formats.c has made two calls of snprintf of one; and those with a va_list, whose values
- * the compiler does not know: they are taken from it here, one by one, and each has a call of snprintf, which may run while memory is
- * held. A format that numbers its values (%2$s) has them all taken before. A format without strings goes to libc as it is, and so does
- * one that is not understood (a letter that we do not know, more than NUMBERED values with numbers).
+ * What is left of printf and its kin when formats.c has made two calls of snprintf of one; and those with a va_list,
+ * whose values the compiler does not know: they are taken from it here, one by one, and each has a call of snprintf,
+ * which may run while memory is held. A format that numbers its values (%2$s) has them all taken before. A format
+ * without strings goes to libc as it is, and so does one that is not understood (a letter that we do not know, more
+ * than NUMBERED values with numbers).
  */
 #define _GNU_SOURCE
 #include "compiler/replaced.h"
@@ -41,7 +42,7 @@ int __theirs_vsnprintf(char *to, size_t room, const char *format, va_list values
 int __theirs_vasprintf(char **to, const char *format, va_list values);
 int __theirs_vdprintf(int fd, const char *format, va_list values);
 
-/* ---- what formats.c leaves ------------------------------------------------------------------------------------------------- */
+/* ---- what formats.c leaves --------------------------------------------------------------------------------------- */
 
 char *__replaced_room(char *small, size_t room, int n)
 {
@@ -138,7 +139,7 @@ int __replaced_dprintf_chk(int fd, int flag, char *small, char *text, int length
 	return __replaced_dprintf(fd, small, text, length, written);
 }
 
-/* ---- a conversion ------------------------------------------------------------------------------------------------------------ */
+/* ---- a conversion ------------------------------------------------------------------------------------------------ */
 
 struct conversion {
 	const char *flags, *size; /* where they begin, in the format */
@@ -193,7 +194,7 @@ static bool has_strings(const char *format)
 	return some;
 }
 
-/* ---- the text under construction ------------------------------------------------------------------------------------------- */
+/* ---- the text under construction --------------------------------------------------------------------------------- */
 
 struct text {
 	char *at, *small; /* in the small room, or allocated */
@@ -279,7 +280,7 @@ static void respell(const struct conversion *c, char spelled[64])
 	snprintf(spelled + n, 64 - (size_t)n, "%.*s%c", (int)c->size_count, c->size, c->letter);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 struct values {
 	va_list list;
@@ -314,7 +315,8 @@ static union value take(struct values *v, unsigned number, enum kind kind)
 	}
 }
 
-/* All values, if the format numbers them: they come in the order of their numbers, and each kind is found elsewhere in the list. */
+/* All values, if the format numbers them: they come in the order of their numbers, and each kind is found elsewhere in
+   the list. */
 static void take_numbered(struct values *v, const char *format)
 {
 	struct conversion c;
@@ -414,7 +416,7 @@ LARGE static bool make_text(char **text, int *n, char *small, size_t room, const
 	return ours;
 }
 
-/* ---- with a va_list ------------------------------------------------------------------------------------------------------------ */
+/* ---- with a va_list ---------------------------------------------------------------------------------------------- */
 
 int __replaced___vfprintf_chk(FILE *file, int flag, const char *format, va_list values)
 {
@@ -513,7 +515,7 @@ int __replaced___vdprintf_chk(int fd, int flag, const char *format, va_list valu
 	return __replaced_vdprintf(fd, format, values);
 }
 
-/* ---- with values, and a format that the compiler does not know -------------------------------------------------------------------- */
+/* ---- with values, and a format that the compiler does not know --------------------------------------------------- */
 
 #define ANY(name, parameters, call)           \
 	int __replaced_any_##name parameters; \

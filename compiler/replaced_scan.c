@@ -1,8 +1,8 @@
 /*
- * scanf and its kin. libc scans into memory that nobody else knows, and what it found is stored from here, by code with hooks.
- * The format is spelled anew for that: libc allocates strings (%ms), and says where each begins and ends in the text (%n), since there may be
- * zeros in it; numbers of values (%2$d) are left out, since we know where each goes. A format that is not understood (%5lc, a
- * letter that we do not know, more values than SLOTS) goes to libc as it is.
+ * scanf and its kin. libc scans into memory that nobody else knows, and what it found is stored from here, by code with
+ * hooks. The format is spelled anew for that: libc allocates strings (%ms), and says where each begins and ends in the
+ * text (%n), since there may be zeros in it; numbers of values (%2$d) are left out, since we know where each goes. A
+ * format that is not understood (%5lc, a letter that we do not know, more values than SLOTS) goes to libc as it is.
  */
 #define _GNU_SOURCE
 #include "compiler/replaced.h"
@@ -49,7 +49,7 @@ struct scan {
 	size_t length;
 };
 
-/* ---- the format -------------------------------------------------------------------------------------------------------------- */
+/* ---- the format -------------------------------------------------------------------------------------------------- */
 
 struct piece {
 	const char *flags, *width, *size, *letter, *end; /* where each begins */
@@ -113,7 +113,8 @@ static union slot *add_slot(struct scan *s, union slot first)
 	return &s->slots[s->slot_count++];
 }
 
-/* "%n%5ms%n": the size goes behind the m. Text before %s is left out by libc; here it must be, before its beginning is asked. */
+/* "%n%5ms%n": the size goes behind the m. Text before %s is left out by libc; here it must be, before its beginning is
+   asked. */
 static bool add_string(struct scan *s, const struct piece *c, struct wanted *w, bool wide)
 {
 	bool letter = *c->letter == 'c' || *c->letter == 'C';
@@ -187,7 +188,7 @@ static bool spell(struct scan *s, const char *format)
 	return true;
 }
 
-/* ---- what was found ---------------------------------------------------------------------------------------------------------- */
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 static void store_number(void *to, const union slot *from, unsigned size)
 {
@@ -230,7 +231,7 @@ static void store(const struct wanted *w, const union slot *slot, bool found)
 	}
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
 
 #define FOUR(a, n)  (a)[n], (a)[n + 1], (a)[n + 2], (a)[n + 3]
 #define EIGHT(a, n) FOUR(a, n), FOUR(a, n + 4)

@@ -1,6 +1,6 @@
 /*
- * stdio gets copies of what it writes, and reads into memory that nobody else knows. What is longer than a piece goes in several;
- * the file is locked meanwhile, so that they stay together.
+ * stdio gets copies of what it writes, and reads into memory that nobody else knows. What is longer than a piece goes
+ * in several; the file is locked meanwhile, so that they stay together.
  */
 #include "compiler/replaced.h"
 
@@ -20,7 +20,7 @@ ssize_t __theirs_getdelim(char **line, size_t *size, int end, FILE *file);
 ssize_t __replaced___getdelim(char **line, size_t *size, int end, FILE *file);
 ssize_t __replaced_getline(char **line, size_t *size, FILE *file);
 
-/* ---- out ----------------------------------------------------------------------------------------------------------------- */
+/* ---- out --------------------------------------------------------------------------------------------------------- */
 
 /* The bytes that were written: less than n after an error. */
 static size_t write_pieces(const char *from, size_t n, FILE *file, char small[SMALL])
@@ -81,7 +81,7 @@ size_t __replaced_fwrite(const void *from, size_t size, size_t count, FILE *file
 	return done == bytes ? count : done / size;
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------------------------ */
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
 
 static size_t read_pieces(char *to, size_t n, FILE *file, char small[SMALL])
 {
@@ -125,8 +125,8 @@ size_t __replaced___fread_chk(void *to, size_t room, size_t size, size_t count, 
 	return __replaced_fread(to, size, count, file);
 }
 
-/* A line may have zeros in it. So the room is filled with newlines before: the first is the line's own if a zero follows it, and
-   else the line has none, and its end is the zero before. */
+/* A line may have zeros in it. So the room is filled with newlines before: the first is the line's own if a zero
+   follows it, and else the line has none, and its end is the zero before. */
 static size_t line_length(const char *line, size_t size)
 {
 	const char *newline = memchr(line, '\n', size);

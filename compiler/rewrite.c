@@ -1,10 +1,10 @@
 /*
  * An access becomes what hooks.h shows:
  *
- *	head:  self = current(); events = bracket(self); hit = open(self, events, addr, ...)	  if hit -> fast, else -> slow
- *	slow:  r = self->ops->X(self, site, addr, ...); self = current(); events = events(self)	  if done -> join, else -> fast
- *	fast:  the instruction itself
- *	join:  value = phi; close(self, events)
+ *   head:  self = current(); events = bracket(self); hit = open(self, events, addr, ...)     hit -> fast, else -> slow
+ *   slow:  r = self->ops->X(self, site, addr, ...); self = current(); events = events(self)  done -> join, else -> fast
+ *   fast:  the instruction itself
+ *   join:  value = phi; close(self, events)
  *
  * The instruction is moved, never copied or changed: it keeps its type, alignment and ordering. The functions that are
  * called by name are those of fast.c, and are inlined afterwards.
@@ -42,7 +42,7 @@ static LLVMValueRef from_word(struct module *m, LLVMValueRef word, LLVMTypeRef t
 	return narrow;
 }
 
-/* ---- memory of the thread's own ------------------------------------------------------------------------------------- */
+/* ---- memory of the thread's own ---------------------------------------------------------------------------------- */
 
 static LLVMValueRef scratch_function, scratch[3];
 static uint64_t scratch_size[3];
@@ -86,7 +86,7 @@ static LLVMValueRef load_from(LLVMValueRef place, LLVMTypeRef type)
 	return value;
 }
 
-/* ---- the slow block of each shape: calls the runtime; *value is what the instruction would have given --------------- */
+/* ---- the slow block of each shape: calls the runtime; *value is what the instruction would have given ------------ */
 
 typedef LLVMValueRef slow_function(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef site,
 				   LLVMValueRef *value);
@@ -238,7 +238,7 @@ static slow_function *const slow_functions[] = {
 	[SHAPE_COPY_OUT] = slow_copy,
 };
 
-/* ---- the diamond ------------------------------------------------------------------------------------------------------ */
+/* ---- the diamond ------------------------------------------------------------------------------------------------- */
 
 static unsigned kinds(const struct access *a)
 {
@@ -430,7 +430,7 @@ static void held_diamond(struct module *m, const struct access *a, LLVMValueRef 
 	held_finish(m, a->held);
 }
 
-/* ---- the other forms ----------------------------------------------------------------------------------------------------- */
+/* ---- the other forms --------------------------------------------------------------------------------------------- */
 
 /* A number of the program's, of any width, as 64 bits. */
 static LLVMValueRef widen(struct module *m, LLVMValueRef value, bool is_signed)
@@ -654,8 +654,8 @@ static void poll(struct module *m, const struct access *a, LLVMValueRef site)
 	LLVMBuildBr(builder, rest);
 }
 
-/* Or the code generator might move the load out of its bracket; and on x86-64 a nontemporal store may be seen after the plain one that ends
-   the bracket. */
+/* Or the code generator might move the load out of its bracket; and on x86-64 a nontemporal store may be seen after the
+   plain one that ends the bracket. */
 static void keep_in_bracket(struct module *m, LLVMValueRef inst)
 {
 	static const char *const names[] = { "invariant.load", "invariant.group", "nontemporal" };

@@ -1,6 +1,7 @@
 /*
- * scanf and its kin, called with values: the pointers go into an array on the stack, and replaced_scan.c does the rest. (Through a va_list,
- * what they point to would be known to nobody.) A text without strings needs no room, and sscanf stays as it is then.
+ * scanf and its kin, called with values: the pointers go into an array on the stack, and replaced_scan.c does the rest.
+ * (Through a va_list, what they point to would be known to nobody.) A text without strings needs no room, and sscanf
+ * stays as it is then.
  */
 #include <stdio.h>
 #include <string.h>

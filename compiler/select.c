@@ -88,7 +88,7 @@ const char *select_private(LLVMValueRef addr)
 	return answer < 0 ? NULL : not_shared[answer];
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* Functions that are to be left alone: __attribute__((annotate("heddle_ignore"))), and those that choose an ifunc's
    target, which run before there are thread-local variables. */

@@ -8,7 +8,7 @@
 #include <llvm-c/DebugInfo.h>
 #include "compiler/internal.h"
 
-/* ---- strings: each once --------------------------------------------------------------------------------------------- */
+/* ---- strings: each once ------------------------------------------------------------------------------------------ */
 
 struct strings {
 	struct string {
@@ -70,7 +70,7 @@ static LLVMValueRef string(struct module *m, struct strings *s, const char *text
 	return slot->global;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static LLVMTypeRef site_type(struct module *m)
 {
@@ -114,7 +114,8 @@ const char *sites_file(LLVMValueRef inst, char *room, size_t size)
 	return room;
 }
 
-/* What the compiler has put together from several places has no line: that of what follows will do, or of what comes before. */
+/* What the compiler has put together from several places has no line: that of what follows will do, or of what comes
+   before. */
 LLVMValueRef sites_line(LLVMValueRef inst)
 {
 	LLVMValueRef after = inst, before = inst;
@@ -190,7 +191,7 @@ static void build_table(struct module *m)
 	free(rows);
 }
 
-/* ---- the note ------------------------------------------------------------------------------------------------------ */
+/* ---- the note ---------------------------------------------------------------------------------------------------- */
 
 static void build_note(struct module *m)
 {

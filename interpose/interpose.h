@@ -28,8 +28,8 @@
 #define CALL_(name, a, b, c, d, ...) \
 	ENTRIES->call(ENTRIES->functions[SYNC_##name], (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d))
 
-/* The same for an object of the program's. A bad pointer must fault here, where it is the program's fault as it is in libc, and
-   at record and replay in the same instruction (volatile): inside the runtime it would be ours. */
+/* The same for an object of the program's. A bad pointer must fault here, where it is the program's fault as it is in
+   libc, and at record and replay in the same instruction (volatile): inside the runtime it would be ours. */
 static inline void touch(const volatile void *object)
 {
 	(void)*(const volatile char *)object;

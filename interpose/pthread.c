@@ -100,7 +100,8 @@ static COLD int first_unlock(struct mutex *m)
 	return JUMP(mutex_unlock, m, 0);
 }
 
-/* Normal and adaptive mutexes; the bits above are about elision. volatile: as touch(), and asked before anything else. */
+/* Normal and adaptive mutexes; the bits above are about elision. volatile: as touch(), and asked before anything
+   else. */
 static inline int is_quick(const struct mutex *m)
 {
 	uint32_t kind = *(const volatile uint32_t *)&m->kind & MUTEX_SLOWLY;
@@ -119,8 +120,9 @@ static inline void quick_op(struct front *f, struct mutex *m, uint32_t owner, ui
 }
 
 /*
- * Replay: an op about which the log has nothing: nobody has to be waited for, and its outcome is 0. The same stores as in the
- * runtime; `done` comes after them, and after it, in one order with what a waiter does, the look whether there is one.
+ * Replay: an op about which the log has nothing: nobody has to be waited for, and its outcome is 0. The same stores as
+ * in the runtime; `done` comes after them, and after it, in one order with what a waiter does, the look whether there
+ * is one.
  */
 static inline int free_op(struct front *f, struct mutex *m, uint32_t lock, uint32_t owner, uint32_t users)
 {

@@ -1,6 +1,6 @@
 /*
- * std::random_device, which on x86-64 takes its numbers from an instruction (rdseed, rdrand) that nobody sees: here they
- * come from the kernel, by a call that is recorded. Other machines' libstdc++ asks the kernel anyway.
+ * std::random_device, which on x86-64 takes its numbers from an instruction (rdseed, rdrand) that nobody sees: here
+ * they come from the kernel, by a call that is recorded. Other machines' libstdc++ asks the kernel anyway.
  */
 #ifdef __x86_64__
 #define _GNU_SOURCE

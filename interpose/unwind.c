@@ -1,8 +1,9 @@
 /*
  * The two functions of the compiler's unwinder that libheddle.so itself needs, for its cleanups.
  *
- * They are called while a thread unwinds, so the unwinder is there already: libgcc_s.so.1 is loaded by whoever throws or
- * cancels. To name it as a library that we need would load it into every program, which costs more than the rest of us.
+ * They are called while a thread unwinds, so the unwinder is there already: libgcc_s.so.1 is loaded by whoever throws
+ * or cancels. To name it as a library that we need would load it into every program, which costs more than the rest of
+ * us.
  */
 #include <stddef.h>
 #include "interpose/libc/libc.h"

@@ -1,19 +1,20 @@
 /*
  * A checkpoint that outlives its process, both directions: `heddle replay --checkpoint --save` and `--from`.
  *
- * A process that is stopped for a checkpoint (runtime/checkpoint.c) is its memory and nothing else: each thread's registers are
- * in the frame on its signal stack. heddle reads that memory and writes it to a file (commands/checkpoint.c, trace/checkpoint.h);
- * a new loader maps it at the same addresses, its own data included, and makes the threads again as a copy does.
+ * A process that is stopped for a checkpoint (runtime/checkpoint.c) is its memory and nothing else: each thread's
+ * registers are in the frame on its signal stack. heddle reads that memory and writes it to a file
+ * (commands/checkpoint.c, trace/checkpoint.h); a new loader maps it at the same addresses, its own data included, and
+ * makes the threads again as a copy does.
  *
- * 1. A fork copies what the kernel keeps of a process, and an exec does not. What replay uses of that is kept here, in memory, or
- *    done again: the actions of signals, the end of the heap, the filter, the trap of the counter, the registration for
- *    membarrier(). The masks and stacks of signals are in the frames.
+ * 1. A fork copies what the kernel keeps of a process, and an exec does not. What replay uses of that is kept here, in
+ *    memory, or done again: the actions of signals, the end of the heap, the filter, the trap of the counter, the
+ *    registration for membarrier(). The masks and stacks of signals are in the frames.
  * 2. Whoever puts the memory back runs on checkpoint_stack, which is not put back: nobody needs what it held.
- * 3. The runtime opens files only to map or read them, and closes them again. A thread that is stopped in between would go on with
- *    a descriptor that the new process does not have. So as long as there is one that was not there when the program started,
- *    the threads go on a little and are stopped again.
- * 4. Streams are mapped again from the new work directory. They were unpacked from the same trace, and lie there under the same
- *    names: threads stand in the middle of their windows.
+ * 3. The runtime opens files only to map or read them, and closes them again. A thread that is stopped in between would
+ *    go on with a descriptor that the new process does not have. So as long as there is one that was not there when the
+ *    program started, the threads go on a little and are stopped again.
+ * 4. Streams are mapped again from the new work directory. They were unpacked from the same trace, and lie there under
+ *    the same names: threads stand in the middle of their windows.
  */
 #include "loader/loader.h"
 #include "loader/arch/arch.h"
@@ -57,7 +58,8 @@ bool checkpoint_file_possible(void)
 	return true;
 }
 
-/* What comes before is not needed any more, in the stream of each slot, but for entries that a thread is in the middle of. */
+/* What comes before is not needed any more, in the stream of each slot, but for entries that a thread is in the middle
+   of. */
 static void leave_positions(void)
 {
 	TEXT(path, PATH_ROOM + 16);

@@ -2,10 +2,10 @@
  * System call sites that earlier runs have met, so that they need not trap again.
  *
  * Beside the cached copies of mapped files (memory/saved_files.c) lies KEY.sites: the offset of each site in the file,
- * and a call that it made. A site gets there when it has trapped and was patched, so it is proven to be an instruction; the
- * key changes with the file. When code of the file is mapped, its known sites are patched at once, in the pages that
- * nobody has used yet. Who adds a site writes one record with O_APPEND, so that several processes may do so at once;
- * a record too many does no harm, and one that was cut is not read.
+ * and a call that it made. A site gets there when it has trapped and was patched, so it is proven to be an instruction;
+ * the key changes with the file. When code of the file is mapped, its known sites are patched at once, in the pages
+ * that nobody has used yet. Who adds a site writes one record with O_APPEND, so that several processes may do so at
+ * once; a record too many does no harm, and one that was cut is not read.
  */
 #include "loader/arch/arch.h"
 #include "loader/patch.h"

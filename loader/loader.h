@@ -22,7 +22,8 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 		     uint64_t interpreter_base);
 /* Tells the kernel where arguments, environment, code and heap are. */
 void stack_tell_kernel(const struct elf_image *program, long exe_fd);
-/* The same in another process that goes on with the memory of the one that was told; the heap has grown to `heap_end`. */
+/* The same in another process that goes on with the memory of the one that was told; the heap has grown to
+   `heap_end`. */
 void stack_tell_kernel_again(uint64_t heap_end);
 
 /* ---- filter.c --------------------------------------------------------------------- */

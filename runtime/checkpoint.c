@@ -1,37 +1,38 @@
 /*
- * A checkpoint: at replay, all threads stop, the process is copied, and the threads go on in the copy. It can be gone on
- * from any number of times. Under a debugger they go on in the process itself, too, and the copy waits until the
+ * A checkpoint: at replay, all threads stop, the process is copied, and the threads go on in the copy. It can be gone
+ * on from any number of times. Under a debugger they go on in the process itself, too, and the copy waits until the
  * debugger wants a run that begins there (debug.c).
  *
- * Stopping. When its thread comes to the event, each thread gets a signal, which nobody blocks at replay. (Not SIGSYS: the
- * kernel drops a second one that is pending, and that may be the trap of a system call.) It stops in the handler: the frame that the kernel has put on its signal stack holds general, FP and vector registers, signal mask and
- * signal stack, and struct thread has its place in its stream. Only the thread pointer is kept beside. A thread may be
+ * Stopping. When its thread comes to the event, each thread gets a signal, which nobody blocks at replay. (Not SIGSYS:
+ * the kernel drops a second one that is pending, and that may be the trap of a system call.) It stops in the handler:
+ * the frame that the kernel has put on its signal stack holds general, FP and vector registers, signal mask and signal
+ * stack, and struct thread has its place in its stream. Only the thread pointer is kept beside. A thread may be
  * anywhere then:
  *
  * 1. In the program's own code, between two events. What it does there depends on its registers and memory alone.
- * 2. In the runtime, in the middle of an op: the runtime's memory is copied as the program's is, and who holds a lock of
- *    ours goes on holding it, since it will be there, too.
- * 3. Waiting for an edge, a ticket, a lock or a turn. Each such wait is a loop that looks at memory and then at most sleeps
- *    in futex() or nanosleep(), which the signal ends. So in the copy it looks again; nobody needs to have remembered
- *    who slept, and no wake-up is lost that came between the copy and the sleep.
+ * 2. In the runtime, in the middle of an op: the runtime's memory is copied as the program's is, and who holds a lock
+ *    of ours goes on holding it, since it will be there, too.
+ * 3. Waiting for an edge, a ticket, a lock or a turn. Each such wait is a loop that looks at memory and then at most
+ *    sleeps in futex() or nanosleep(), which the signal ends. So in the copy it looks again; nobody needs to have
+ *    remembered who slept, and no wake-up is lost that came between the copy and the sleep.
  * 4. In a call that is real at replay, too. Those on the address space are over before the signal comes; a write to the
  *    terminal, and a futex() of the program's own, are made again when the signal ends them.
- * 5. Between clone() and its first instruction: the kernel has stored its id (CLONE_PARENT_SETTID) before its creator goes
- *    on. A creator that stops before the call makes it in the copy.
+ * 5. Between clone() and its first instruction: the kernel has stored its id (CLONE_PARENT_SETTID) before its creator
+ *    goes on. A creator that stops before the call makes it in the copy.
  *
- * A thread with an id that has not stopped is asked until all have: who has stopped creates none. One look at all of them is
- * not enough: somebody may have created a thread in a slot that was passed, and then stopped. So they must be as many as at
- * the look before, and none created meanwhile: then whoever was seen had stopped before the look began.
+ * A thread with an id that has not stopped is asked until all have: who has stopped creates none. One look at all of
+ * them is not enough: somebody may have created a thread in a slot that was passed, and then stopped. So they must be
+ * as many as at the look before, and none created meanwhile: then whoever was seen had stopped before the look began.
  *
  * Copying is fork(): the kernel copies memory. Memory that the program shares is made the copy's own. The copy's first
  * thread is none of the program's, since the first of a process cannot be gone while others are there, and a slot
- * waits for its thread to be gone before it is used again. It makes each thread again by clone(), with the same slot, thread
- * pointer and cleared word; the new thread's first act is the return from the handler, by the saved frame. A thread that had
- * ended, but for its last system call, is not made again: nothing of it is left to do but to clear that word, as the kernel
- * would have, for who joins it or takes its stack.
+ * waits for its thread to be gone before it is used again. It makes each thread again by clone(), with the same slot,
+ * thread pointer and cleared word; the new thread's first act is the return from the handler, by the saved frame. A
+ * thread that had ended, but for its last system call, is not made again: nothing of it is left to do but to clear that
+ * word, as the kernel would have, for who joins it or takes its stack.
  *
- * What the kernel keeps and a fork does not: the real ids, which nobody uses at replay, and timers: that of a signal which came at
- * no event is set again.
+ * What the kernel keeps and a fork does not: the real ids, which nobody uses at replay, and timers: that of a signal
+ * which came at no event is set again.
  *
  * The copy may also be a file, from which another process gets its memory: loader/checkpoint_file.c.
  */
@@ -126,8 +127,8 @@ static bool is_there(const struct thread *t)
 	return (state == THREAD_RUNS || state == THREAD_PARKED) && __atomic_load_n(&t->real_tid, __ATOMIC_ACQUIRE);
 }
 
-/* Asks those who have not stopped; if there are none: how many have. A second signal to one on its way is one too many, which
-   the kernel drops: the first is still pending, or blocked while its handler runs. */
+/* Asks those who have not stopped; if there are none: how many have. A second signal to one on its way is one too many,
+   which the kernel drops: the first is still pending, or blocked while its handler runs. */
 static uint32_t all_stopped(void)
 {
 	uint32_t stopped = 0;
@@ -286,7 +287,8 @@ static void let_others_go(void)
 	futex_wake(&rounds);
 }
 
-/* Returns only if it was heddle that asked (control->follow), who asks again: whoever got that signal may itself have a file open. */
+/* Returns only if it was heddle that asked (control->follow), who asks again: whoever got that signal may itself have a
+   file open. */
 static void save(void)
 {
 	unsigned round = STOP_ROUNDS; /* sleeps at once */

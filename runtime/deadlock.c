@@ -2,8 +2,9 @@
  * A replay that has come to its end: do threads wait for one another in a circle?
  *
  * All of them stand still, most in the op that they had not finished when the recording ended. What they called is in
- * their registers (sync_call's arguments), who holds it in the object itself, whose words are the recorded ones. Mutexes,
- * reader-writer locks held for writing and pthread_join have one owner, so each thread waits for at most one other.
+ * their registers (sync_call's arguments), who holds it in the object itself, whose words are the recorded ones.
+ * Mutexes, reader-writer locks held for writing and pthread_join have one owner, so each thread waits for at most one
+ * other.
  */
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"

@@ -113,7 +113,8 @@ static void become_run(uint64_t run)
 		futex_wait(go, (uint32_t)(run - 1), 10);
 }
 
-/* Returns in each run that the debugger wants from here, when it has it: the beginning (0) or that copy; so much was shown. */
+/* Returns in each run that the debugger wants from here, when it has it: the beginning (0) or that copy; so much was
+   shown. */
 static void debug_runs(uint64_t copy, uint64_t shown)
 {
 	struct debug_area *a = area();

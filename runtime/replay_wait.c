@@ -122,8 +122,8 @@ uint64_t wait_progress_made(void)
 
 bool wait_all_idle(uint64_t base)
 {
-	/* Nothing may move while we look: else a thread seen waiting may have been let go by one seen later. And as long as
-	   things move it is not worth looking. */
+	/* Nothing may move while we look: else a thread seen waiting may have been let go by one seen later. And as
+	   long as things move it is not worth looking. */
 	static uint64_t last;
 	uint64_t before = wait_progress_made();
 	if (__atomic_exchange_n(&last, before, __ATOMIC_RELAXED) != before)
@@ -152,9 +152,9 @@ bool wait_anybody_comes(void)
 #define STUCK_LOOKS   20
 
 /*
- * A lock that is not pthread's may be held, at replay, by another thread than in the recording, which waits for one that
- * wants the lock. Nobody can tell that from a thread that has been woken and does not run yet, so this takes its time; and many
- * looks, since all of us may have been stopped, or slow, for as long.
+ * A lock that is not pthread's may be held, at replay, by another thread than in the recording, which waits for one
+ * that wants the lock. Nobody can tell that from a thread that has been woken and does not run yet, so this takes its
+ * time; and many looks, since all of us may have been stopped, or slow, for as long.
  */
 bool wait_stuck_in_futexes(uint64_t base)
 {

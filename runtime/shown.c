@@ -106,9 +106,9 @@ static uint64_t take_place(const struct call *c)
 
 /*
  * A process that ends by itself (exit, a fault, a signal) ends while other threads write. What has reached stdout or
- * stderr must be in the trace, too, or replay would show less. So who ends the process says so, and waits for writes that
- * have begun until their entries are complete; others wait for the end. Only a kill -9 may come in between. A write that
- * does not come to its end (the reader is slow) is lost after a second, as it would be without heddle.
+ * stderr must be in the trace, too, or replay would show less. So who ends the process says so, and waits for writes
+ * that have begun until their entries are complete; others wait for the end. Only a kill -9 may come in between. A
+ * write that does not come to its end (the reader is slow) is lost after a second, as it would be without heddle.
  */
 #define ENDING (1u << 31)
 static uint32_t writing; /* such writes that are under way, and ENDING */

@@ -206,8 +206,8 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 	log_settled(t, true);
 }
 
-/* Before a handler that begins at a hook replay waits for tickets, and nobody waits inside a region. Both directions: a region ends
-   after the same access. */
+/* Before a handler that begins at a hook replay waits for tickets, and nobody waits inside a region. Both directions: a
+   region ends after the same access. */
 static void cut_region(struct thread *t, unsigned flags)
 {
 	if (flags & SIGNAL_AT_HOOK)
@@ -333,7 +333,8 @@ void on_timer(struct thread *t, void *uc)
 {
 	uint64_t pc = context_pc(uc);
 	t->timer_us = 0;
-	/* An event is under way after all, or a bracket is open: it ends soon, and `until` brings the thread here then. */
+	/* An event is under way after all, or a bracket is open: it ends soon, and `until` brings the thread here
+	   then. */
 	if (in_runtime(pc) || (!replaying && t->self && t->self->events & 1)) {
 		arm_timer(t, HOLD_MS * 1000);
 		return;

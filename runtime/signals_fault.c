@@ -25,8 +25,8 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 	log_commit(t, sizeof *all);
 }
 
-/* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which nothing
-   will see, since the process ends here. */
+/* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which
+   nothing will see, since the process ends here. */
 static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, uint64_t place, bool hooked,
 			bool *grouped, struct kernel_action *a)
 {
@@ -87,8 +87,8 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	}
 }
 
-/* No call of another thread can have made the difference there: the instruction itself may fault, and a handler that looks
-   for the place of a null pointer finds it. */
+/* No call of another thread can have made the difference there: the instruction itself may fault, and a handler that
+   looks for the place of a null pointer finds it. */
 #define NEVER_MAPPED 4096
 
 void signals_fault_at_hook(struct thread *t, uint64_t place)

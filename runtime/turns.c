@@ -1,16 +1,18 @@
 /*
- * Recording as `heddle explain` directs it: one thread at a time, which goes on until it waits, ends, or comes to a point at
- * which it is told to let another one run. See trace/turns.h for the words.
+ * Recording as `heddle explain` directs it: one thread at a time, which goes on until it waits, ends, or comes to a
+ * point at which it is told to let another one run. See trace/turns.h for the words.
  *
  * 1. Only `owner` runs code of the program. Every other thread is READY (it waits in take_turn()), or in the kernel.
- * 2. Who is about to wait in the kernel hands the turn over before, and takes one when it is back. Of a system call nobody knows
- *    whether it waits: its thread keeps the turn (IN_CALL) until somebody who wants it finds the thread asleep.
- * 3. Who hands over looks first whether those in the kernel really sleep. One that has been woken already is waited for: so who
- *    can run does not depend on how fast a woken thread is, and the same switches make the same run, as far as the program
- *    does not depend on time.
+ * 2. Who is about to wait in the kernel hands the turn over before, and takes one when it is back. Of a system call
+ *    nobody knows whether it waits: its thread keeps the turn (IN_CALL) until somebody who wants it finds the thread
+ *    asleep.
+ * 3. Who hands over looks first whether those in the kernel really sleep. One that has been woken already is waited
+ *    for: so who can run does not depend on how fast a woken thread is, and the same switches make the same run, as far
+ *    as the program does not depend on time.
  *
- * A thread that asks for sched_yield() twice, and has changed nothing in between, waits for somebody: it hands over. The first
- * time alone it does not: most programs that yield would go on as well. Who reads on and on hands over after SLICE points.
+ * A thread that asks for sched_yield() twice, and has changed nothing in between, waits for somebody: it hands over.
+ * The first time alone it does not: most programs that yield would go on as well. Who reads on and on hands over after
+ * SLICE points.
  */
 #include "runtime/runtime.h"
 #include "trace/turns.h"
@@ -35,7 +37,7 @@ static struct turns_file *file;
 static uint32_t owner; /* 1 + slot, 0: nobody; futex */
 static uint32_t lock;  /* who chooses the next owner */
 
-/* ---- whose turn ---------------------------------------------------------------------------------------------------------- */
+/* ---- whose turn -------------------------------------------------------------------------------------------------- */
 
 static uint32_t state_of(uint32_t slot)
 {
@@ -44,7 +46,8 @@ static uint32_t state_of(uint32_t slot)
 
 static void set_state(uint32_t slot, enum turn_state state)
 {
-	/* seq_cst: who sets READY and then finds an owner is seen by who looks for READY after it was the owner, or sees it go */
+	/* seq_cst: who sets READY and then finds an owner is seen by who looks for READY after it was the owner, or
+	   sees it go */
 	__atomic_store_n(&turns[slot].state, state, __ATOMIC_SEQ_CST);
 }
 
@@ -141,7 +144,8 @@ static bool all_stuck(void)
 	return slot == n;
 }
 
-/* The thread is in this state from now on; next: 1 + who runs now if it can, 0: whoever is next. False: nobody else can. */
+/* The thread is in this state from now on; next: 1 + who runs now if it can, 0: whoever is next. False: nobody else
+   can. */
 static bool hand_over(struct thread *t, enum turn_state state, uint32_t next)
 {
 	order_lock(&lock);
@@ -179,7 +183,7 @@ void turns_enter(struct thread *t)
 		take_turn(t);
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* Is the next switch this thread's, and here? */
 static struct turns_switch *due(const struct thread *t, uint32_t point)
@@ -280,7 +284,7 @@ void turns_op(struct thread *t)
 	leave_entry(t, e);
 }
 
-/* ---- system calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- system calls ------------------------------------------------------------------------------------------------ */
 
 /* Those that surely sleep; others may. */
 static bool is_sleep(const struct thread *t, unsigned nr)
@@ -322,7 +326,7 @@ void turns_call_ended(struct thread *t)
 		turns_enter(t);
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 void turns_created(struct thread *child)
 {

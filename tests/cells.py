@@ -89,7 +89,8 @@ def bug_cell(trial, source, order, guarantee, threads, fails, chaos, select='all
 
 
 def without_verify(trial, source, order, threads, select):
-    """Once more as a user records it, and where an order has a short way, which no access takes under --verify, several times with --chaos, too."""
+    """Once more as a user records it, and where an order has a short way, which no access takes under --verify, several
+    times with --chaos, too."""
     for seed in range({'check': 2, 'test': 4, 'soak': 40}[trial.settings.level] if order in SHORT_WAY else 1):
         trace = trial.path(f'trace-unverified-{seed}')
         options = [f'--order={order}'] + [f'--chaos={seed}'] * (seed > 0)
@@ -123,7 +124,8 @@ def native(trial, source):
 
 
 def is_gallery(path):
-    """A program of the gallery, or what belongs to it. They are counted after the others, whose number of threads depends on their place."""
+    """A program of the gallery, or what belongs to it. They are counted after the others, whose number of threads
+    depends on their place."""
     if os.path.dirname(path) != BUGS:
         return False
     with open(path) as file:
@@ -131,7 +133,8 @@ def is_gallery(path):
 
 
 def expected_pairs(source):
-    """The lines of the orders that the failure needs, as its `explain:` line says: A before B, or another one behind a |."""
+    """The lines of the orders that the failure needs, as its `explain:` line says: A before B, or another one behind a
+    |."""
     with open(source) as file:
         text = file.read()
     found = re.search(r'^// explain: (.*)$', text, re.M)
@@ -158,8 +161,8 @@ def gallery_cells(source, number, fails):
 
 
 def bug_cells(source, number, keys, level, build):
-    """(variant, function, quick) of each cell of a program. `number` is its place in the folder: outside soak each order gets
-    one number of threads, another one with the next program."""
+    """(variant, function, quick) of each cell of a program. `number` is its place in the folder: outside soak each
+    order gets one number of threads, another one with the next program."""
     quick = 'check' in keys
     fails = 'fails' in keys
     if 'gallery' in keys and level != 'soak':

@@ -163,8 +163,8 @@ class Trial:
         return program
 
     def copy_program(self, program, folder):
-        """By a process of its own: a child that another case starts meanwhile would have our copy open for writing until it runs
-        its program, and ours could not be run (ETXTBSY)."""
+        """By a process of its own: a child that another case starts meanwhile would have our copy open for writing
+        until it runs its program, and ours could not be run (ETXTBSY)."""
         self.run_well(['cp', program, folder])
 
     def record(self, argv, *, trace=None, options=(), **more):

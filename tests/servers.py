@@ -20,8 +20,8 @@ class ServerFailed(Exception):
 
 
 class Server:
-    """One kind of server. start(folder, port) writes what it needs and returns its command line; load(port) is a small load; ends are
-    the statuses that it may end with, after SIGTERM."""
+    """One kind of server. start(folder, port) writes what it needs and returns its command line; load(port) is a small
+    load; ends are the statuses that it may end with, after SIGTERM."""
 
     def __init__(self, name, needs, start, load, ends=(0,)):
         self.name, self.needs, self.start, self.load, self.ends = name, needs, start, load, ends
@@ -30,7 +30,8 @@ class Server:
         return [p for p in self.needs if not shutil.which(p, path=os.environ.get('PATH', '') + ':/usr/sbin:/sbin')]
 
     def run(self, folder, prefix, load, *, env=None, timeout=120):
-        """Start it behind `prefix` (heddle record ...), load it, stop it by SIGTERM: (status, out, err, what load gave)."""
+        """Start it behind `prefix` (heddle record ...), load it, stop it by SIGTERM: (status, out, err, what load
+        gave)."""
         port = free_port()
         argv = self.start(folder, port)
         with open(os.path.join(folder, 'stdout'), 'wb') as out, open(os.path.join(folder, 'stderr'), 'wb') as err:
@@ -145,14 +146,14 @@ def load_redis(port, requests=2000):
                    stdout=subprocess.DEVNULL, timeout=300, check=True)
 
 
-# ---- apache2, mpm_event; or another one, with its modules in it ---------------------------------------------------------
+# ---- apache2, mpm_event; or another one, with its modules in it ---------------------------------------------
 
 MODULES = '''LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
 LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
 '''
 
-# SIGTERM makes its first thread close the sockets of busy workers (close_worker_sockets), without a lock; a worker that just then
-# gives its pool back to the system makes that a use after free, with and without Heddle.
+# SIGTERM makes its first thread close the sockets of busy workers (close_worker_sockets), without a lock; a worker that
+# just then gives its pool back to the system makes that a use after free, with and without Heddle.
 APACHE_ENDS = (0, -signal.SIGSEGV)
 APACHE = '''
 ServerRoot "{folder}"
@@ -194,7 +195,7 @@ def load_apache(port, requests=300):
                        stdout=subprocess.DEVNULL, timeout=300, check=True)
 
 
-# ---- python3: a server with a thread for each client, and workers behind a queue ---------------------------------------
+# ---- python3: a server with a thread for each client, and workers behind a queue ----------------------------
 
 PYTHON = r'''
 import queue, signal, socketserver, sys, threading
@@ -269,7 +270,7 @@ SERVERS = {s.name: s for s in (
 )}
 
 
-# ---- a server as a test: the trial is the harness's --------------------------------------------------------------------
+# ---- a server as a test: the trial is the harness's ---------------------------------------------------------
 
 class Recorded:
     def __init__(self, status, out, err):

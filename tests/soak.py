@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Record and replay generated racy programs (generate.py) for a time, under every exact order; go on where it was stopped.
+"""Record and replay generated racy programs (generate.py) for a time, under every exact order; go on where it was
+stopped.
 
-    python3 tests/soak.py --minutes=30                 on with the next seeds, in whatever state build/soak-random.json tells
+    python3 tests/soak.py --minutes=30                 on with the next seeds, as build/soak-random.json tells
     python3 tests/soak.py --orders=region --minutes=5  under one order
     python3 tests/soak.py --seed=17 --orders=region    this program once more
     python3 tests/soak.py --totals                     what has been done so far
 
-A program is recorded in several ways and each recording replayed: the same output, exit status and memory, and with --verify the
-same values at each read. A wrong one is kept in build/soak-failures, and made smaller: operations are dropped as long as it fails.
+A program is recorded in several ways and each recording replayed: the same output, exit status and memory, and with
+--verify the same values at each read. A wrong one is kept in build/soak-failures, and made smaller: operations are
+dropped as long as it fails.
 """
 import argparse
 import json

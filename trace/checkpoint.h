@@ -1,11 +1,11 @@
 /*
- * A checkpoint as a file: all memory of a replayed process whose threads stand still, the runtime's included. It belongs to one
- * trace and one build of the loader, and is not a part of the trace.
+ * A checkpoint as a file: all memory of a replayed process whose threads stand still, the runtime's included. It
+ * belongs to one trace and one build of the loader, and is not a part of the trace.
  *
  * OFFSET SIZE MEANING
  *      0   64 struct point_header
- *     64      ranges: struct point_range, then its runs: struct point_run and the bytes of each; a run of 0 bytes is behind the last
- *             a range of kind 0 is behind the last
+ *     64      ranges: struct point_range, then its runs: struct point_run and the bytes of each; a run of 0 bytes is
+ *             behind the last run, a range of kind 0 behind the last range
  *    end    8 XXH64 of all before it
  */
 #ifndef TRACE_CHECKPOINT_H
@@ -29,7 +29,7 @@ enum point_kind {
 	POINT_MEMORY = 1, /* of its own; what no run covers is zero */
 	POINT_FILE,	  /* a private mapping of files/NAME of the trace; runs: pages that were written */
 	POINT_STREAM,	  /* the same of the unpacked stream NAME */
-	POINT_LOADER /* the loader's data, which are mapped already; what no run covers is zero, or as in the loader's file */
+	POINT_LOADER /* the loader's data, mapped already; what no run covers is zero, or as in the loader's file */
 };
 
 enum point_flag {

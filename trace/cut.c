@@ -1,6 +1,6 @@
 /*
- * Of a long log the middle is dropped (--ring): its first chunk stays, if it has the program's start in it, and the chunks from another
- * one on.
+ * Of a long log the middle is dropped (--ring): its first chunk stays, if it has the program's start in it, and the
+ * chunks from another one on.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * --mask-env: variables of the environment whose values are not kept. Heddle masks them in meta.json, the loader where a
- * program starts; without libc.
+ * --mask-env: variables of the environment whose values are not kept. Heddle masks them in meta.json, the loader where
+ * a program starts; without libc.
  */
 #ifndef TRACE_MASK_H
 #define TRACE_MASK_H

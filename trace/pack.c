@@ -33,14 +33,15 @@
 #include "trace.h"
 
 /*
- * Entries of so many bytes hold what a program reads in large pieces: code, pictures, packed data. The quick levels take
- * long over them and gain little (python3 importing its library: 11 ms for 4.9 MB at level -5, 3.3 ms at -50, and the log is
- * 2.7 or 4.2 MB).
+ * Entries of so many bytes hold what a program reads in large pieces: code, pictures, packed data. The quick levels
+ * take long over them and gain little (python3 importing its library: 11 ms for 4.9 MB at level -5, 3.3 ms at -50, and
+ * the log is 2.7 or 4.2 MB).
  */
 enum { BULK = 4096, BULK_LEVEL = -50 };
 
-/* Where not even a sixteenth is gained (words in random order, packed data), so many of a ring's next bulks are not tried:
-   zstd's quickest level keeps them as they are. 100 MB of words cost 24 ms at BULK_LEVEL, 11 ms so; to copy them, 4 ms. */
+/* Where not even a sixteenth is gained (words in random order, packed data), so many of a ring's next bulks are not
+   tried: zstd's quickest level keeps them as they are. 100 MB of words cost 24 ms at BULK_LEVEL, 11 ms so; to copy
+   them, 4 ms. */
 enum { BULK_UNTRIED = 15 };
 
 struct trace_packer {
@@ -499,8 +500,8 @@ int trace_ring_room(const struct trace_ring *ring, struct follow_tail *tail)
 {
 	const struct order_room *room = (const void *)((const uint8_t *)ring->header + ORDER_ROOM_AT);
 
-	/* A signal that comes with the last op may not be logged yet. The op was seen before the barrier, so this is what was told
-	   before it or after; acquire: if after, what was logged is seen, too. */
+	/* A signal that comes with the last op may not be logged yet. The op was seen before the barrier, so this is
+	   what was told before it or after; acquire: if after, what was logged is seen, too. */
 	if (tail->ops && __atomic_load_n(&ring->header->unsettled, __ATOMIC_ACQUIRE))
 		tail->ops--;
 	for (int tries = 0; tries < 1000; tries++) {
@@ -554,8 +555,8 @@ static size_t cut_entry(const struct trace_ring *ring, void *to)
 	return sizeof cut;
 }
 
-/* What the ring's header tells of the thread's end, as entries: the rest of the order log, and how far the thread had come
-   with its synchronisation and its accesses, which leave no entries of their own. Returns their size. */
+/* What the ring's header tells of the thread's end, as entries: the rest of the order log, and how far the thread had
+   come with its synchronisation and its accesses, which leave no entries of their own. Returns their size. */
 static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t *events)
 {
 	struct {

@@ -34,7 +34,8 @@ int trace_failed(struct trace_problem *problem, const char *path, const char *do
 /* 0: all of it is written, from that offset on; else -1 and errno. */
 int trace_write_all(int fd, const void *data, size_t size, uint64_t offset);
 
-/* In a recording whose beginning was dropped (--ring): the process at which it now begins, as trace/checkpoint.h has it. */
+/* In a recording whose beginning was dropped (--ring): the process at which it now begins, as trace/checkpoint.h has
+   it. */
 #define CHECKPOINT "checkpoint"
 
 /* ---- list.c: which files a trace has ------------------------------------------ */
@@ -44,7 +45,8 @@ struct trace_stream {
 	uint64_t raw;	 /* bytes of entries */
 	uint64_t events; /* entries */
 	uint64_t packed; /* bytes of the log; measured, never stored in meta.json */
-	/* Not to be unpacked as a whole, but later, piece by piece: trace_check() fills in what must be known before. */
+	/* Not to be unpacked as a whole, but later, piece by piece: trace_check() fills in what must be known
+	   before. */
 	bool late;
 	uint64_t complete, ops, accesses; /* bytes of whole events; what ENTRY_LAST says */
 	uint64_t order;			  /* bytes of ENTRY_ORDER entries */
@@ -106,8 +108,8 @@ void trace_ring_follow(struct trace_ring *ring, const char *raw_dir);
 unsigned trace_ring_slot(const struct trace_ring *ring);
 /* Position of the first byte that is not in the log. */
 uint64_t trace_ring_packed(const struct trace_ring *ring);
-/* How far its thread has certainly come, with all that was logged on the way by a later look at the ring, if a memory barrier of all
-   processors is between both. */
+/* How far its thread has certainly come, with all that was logged on the way by a later look at the ring, if a memory
+   barrier of all processors is between both. */
 void trace_ring_limits(const struct trace_ring *ring, struct follow_tail *tail);
 /* That look, for the order log; then trace_ring_pack(), which brings `size`. -1: the thread writes too fast. */
 int trace_ring_room(const struct trace_ring *ring, struct follow_tail *tail);
@@ -132,7 +134,8 @@ struct trace_shown {
 	size_t words;
 };
 
-/* Places from `from` on and below `end` that no entry has: a killed process had taken them. At most `room`; returns how many there are. */
+/* Places from `from` on and below `end` that no entry has: a killed process had taken them. At most `room`; returns how
+   many there are. */
 size_t trace_shown_missing(const struct trace_shown *shown, uint64_t from, uint64_t *missing, size_t room);
 
 /* What must be known of the entries before, to judge the next one. Starts as zeros. */
@@ -164,7 +167,8 @@ int trace_check(const char *dir, const struct trace_list *expected, const char *
 		struct trace_shown *shown, struct trace_problem *problem);
 
 /* ---- cut.c: the middle of a log is dropped ---- */
-/* All chunks after the first and before a position, but never the rest of an event. The log ends at *end, before and after. */
+/* All chunks after the first and before a position, but never the rest of an event. The log ends at *end, before and
+   after. */
 int trace_log_cut(const char *log_path, unsigned image, unsigned slot, uint64_t position, uint64_t *end,
 		  struct trace_problem *problem);
 

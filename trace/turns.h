@@ -1,10 +1,10 @@
 /*
- * The file between `heddle explain` and a recording that it directs (runtime/turns.c): DIR/turns, while the recording runs.
- * Never part of a trace: heddle and the loader that it starts are of one build.
+ * The file between `heddle explain` and a recording that it directs (runtime/turns.c): DIR/turns, while the recording
+ * runs. Never part of a trace: heddle and the loader that it starts are of one build.
  *
  *   point   an access, an op, or a system call of a thread, before it is made. Each thread counts its own from 0.
- *   switch  "when thread `slot` comes to its point `point`, thread `next` runs instead". They are made in their order: one
- *           that has not come yet keeps those behind it waiting.
+ *   switch  "when thread `slot` comes to its point `point`, thread `next` runs instead". They are made in their order:
+ *           one that has not come yet keeps those behind it waiting.
  */
 #ifndef TRACE_TURNS_H
 #define TRACE_TURNS_H
@@ -38,7 +38,7 @@ struct turns_entry {
 struct turns_file {
 	uint32_t switches; /* how many */
 	uint32_t
-		backwards; /* whose turn it is when a thread waits: the next lower slot that can run, not the next higher */
+		backwards; /* when a thread waits, the next lower slot that can run has its turn, not the next higher */
 	uint32_t made;	   /* switches that came */
 	uint32_t entries;
 	uint32_t stuck; /* 1: every thread waits for another one */

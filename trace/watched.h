@@ -1,10 +1,12 @@
 /*
- * What a replay that is watched leaves for heddle in its work directory. Nothing of it is ever in a trace: heddle and the
- * loader that it starts are of one build.
+ * What a replay that is watched leaves for heddle in its work directory. Nothing of it is ever in a trace: heddle and
+ * the loader that it starts are of one build.
  *
  *   races             a struct race for each that was found (WATCH_RACES)
- *   story.p<N>.t<M>   windows of STORY_WINDOW bytes, in each struct story_events up to one whose kind is 0 (WATCH_STORY)
- *   points            a struct point for each access at which a thread is to leave its place; from heddle (WATCH_PLACES)
+ *   story.p<N>.t<M>   windows of STORY_WINDOW bytes, in each struct story_events up to one whose kind is 0
+ *                     (WATCH_STORY)
+ *   points            a struct point for each access at which a thread is to leave its place; from heddle
+ *                     (WATCH_PLACES)
  *   places            those: the point, then a struct place
  */
 #ifndef TRACE_WATCHED_H
@@ -76,7 +78,7 @@ struct story_event {
 	uint64_t frames[STORY_FRAMES]; /* pc, then return addresses; 0: no more */
 };
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 struct point {
 	uint32_t image, slot;

@@ -1,7 +1,7 @@
 /*
  * Barnes-Hut: bodies that attract one another, far ones together. The tree is shared and all threads build it at once:
- * they walk down without a lock, lock only the cell that they change, and look again whether it is still as it was. The walk
- * is a benign race: an old pointer costs a second look. Centres of mass and forces are shared out by a counter.
+ * they walk down without a lock, lock only the cell that they change, and look again whether it is still as it was. The
+ * walk is a benign race: an old pointer costs a second look. Centres of mass and forces are shared out by a counter.
  * The shape of the tree is the same in each run; the numbers of its cells, and who walked how far, are not.
  *
  * The result is right if the root weighs as much as all bodies, and forces are near to those of the direct sum.
@@ -64,8 +64,8 @@ static int new_child(int parent, unsigned o)
 	return new_cell(centre, cell->half / 2);
 }
 
-/* Put body b into `cell`, whose octant o holds `old`: alone, or with the body that is there, as deep as it takes to part
-   them. What is new is put together first, and seen by others only with the last store. */
+/* Put body b into `cell`, whose octant o holds `old`: alone, or with the body that is there, as deep as it takes to
+   part them. What is new is put together first, and seen by others only with the last store. */
 static int together(int cell, unsigned o, int old, unsigned b, unsigned depth)
 {
 	int below;
@@ -102,7 +102,7 @@ static void insert(unsigned me, unsigned b)
 		pthread_mutex_lock(&locks[at % LOCKS]);
 		changed = cells[at].child[o] != child;
 		if (!changed)
-			cells[at].child[o] = together(at, o, child, b, depth);
+			__atomic_store_n(&cells[at].child[o], together(at, o, child, b, depth), __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&locks[at % LOCKS]);
 		if (!changed)
 			return;
@@ -236,7 +236,8 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* How far forces are from the direct sum, for one body of every `every`: root of the mean squares, over that of the forces. */
+/* How far forces are from the direct sum, for one body of every `every`: root of the mean squares, over that of the
+   forces. */
 static double error(unsigned every)
 {
 	double off = 0, size = 0;

@@ -1,7 +1,8 @@
 /*
- * A chain of blocks with proof of work. Miners try nonces on the newest block; who finds one appends it under a lock and
- * the others begin again. Whether the chain has grown they see by a look without the lock, after some tries: a benign race that
- * costs wasted work. Which thread found which block, the hashes, and how much was wasted differ from run to run.
+ * A chain of blocks with proof of work. Miners try nonces on the newest block; who finds one appends it under a lock
+ * and the others begin again. Whether the chain has grown they see by a look without the lock, after some tries: a
+ * benign race that costs wasted work. Which thread found which block, the hashes, and how much was wasted differ from
+ * run to run.
  *
  * The result is right if each block names the hash of the one before it, and has the zeros that it needs.
  */

@@ -1,8 +1,8 @@
 /*
  * Sparse Cholesky: the matrix of a grid whose points are ordered by nested dissection. A column is a task: when it is
  * done it is taken off the later columns that it touches, each under its lock, and a column from which nothing is to be
- * taken off any more goes into the shared queue. Free of races; but who is first there differs, so that the last digits of
- * the factor, and who did how many columns, differ from run to run.
+ * taken off any more goes into the shared queue. Free of races; but who is first there differs, so that the last digits
+ * of the factor, and who did how many columns, differ from run to run.
  *
  * The result is right if the system that was factored has the solution that was put in.
  */

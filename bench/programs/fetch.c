@@ -1,9 +1,9 @@
 /*
- * Segmented download, as aget does it, from a server in the same process over the loopback: each thread asks for its part of
- * a file and puts what comes into place; all add to the count of bytes without a lock, and a thread of its own prints
- * progress from it. The count is aget's race: it loses bytes, and the lines of progress differ from run to run.
- * A part comes in pieces, each with its checksum. The server is a bad one: now and then it cuts a piece short, and the thread
- * asks again for the rest, from where it stands.
+ * Segmented download, as aget does it, from a server in the same process over the loopback: each thread asks for its
+ * part of a file and puts what comes into place; all add to the count of bytes without a lock, and a thread of its own
+ * prints progress from it. The count is aget's race: it loses bytes, and the lines of progress differ from run to run.
+ * A part comes in pieces, each with its checksum. The server is a bad one: now and then it cuts a piece short, and the
+ * thread asks again for the rest, from where it stands.
  *
  * The result is right if the file has come whole.
  */

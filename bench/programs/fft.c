@@ -1,7 +1,7 @@
 /*
  * Fast Fourier transform of 2^16 complex numbers in six steps: as a matrix of 256 rows it is transposed, its rows are
- * transformed and twiddled, transposed, transformed, transposed. Each round goes there and back, so the numbers stay; the last
- * one only goes there. The transposes move the numbers between threads; all else each does to rows of its own.
+ * transformed and twiddled, transposed, transformed, transposed. Each round goes there and back, so the numbers stay;
+ * the last one only goes there. The transposes move the numbers between threads; all else each does to rows of its own.
  *
  * The result is right if some frequencies are what the sum over all numbers says.
  */

@@ -1,11 +1,11 @@
 /*
- * What the kernels share: threads that divide the work. usage: KERNEL THREADS ROUNDS PERCENT; each looks at its own result
- * and ends with 1 if that is wrong. PERCENT of the usual size: as far as work goes, roughly.
+ * What the kernels share: threads that divide the work. usage: KERNEL THREADS ROUNDS PERCENT; each looks at its own
+ * result and ends with 1 if that is wrong. PERCENT of the usual size: as far as work goes, roughly.
  *
  * fft, lu, radix, ocean: array code that meets at barriers. No two threads touch the same element between two barriers
  * with a write, so it is all cost and no race, and the checksum is the same for any number of threads.
- * The others have locks, queues, calls that wait, and some have races on purpose; their first comments tell which, and what
- * of their output differs from run to run.
+ * The others have locks, queues, calls that wait, and some have races on purpose; their first comments tell which, and
+ * what of their output differs from run to run.
  */
 #ifndef KERNELS_H
 #define KERNELS_H

@@ -1,5 +1,6 @@
 /*
- * For the kernels with a server and clients in one process: a listener on loopback, and a servant thread for each connection.
+ * For the kernels with a server and clients in one process: a listener on loopback, and a servant thread for each
+ * connection.
  */
 #include "kernels.h"
 #include <arpa/inet.h>

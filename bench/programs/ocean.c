@@ -1,10 +1,12 @@
 /*
- * Ocean: currents in a basin that the wind drives. In each step the vorticity moves with the currents (a stencil over two grids into a third), and then the
- * stream function is relaxed towards it, red points and black ones in turn. Each thread has its rows; neighbours are
- * read over the border. How much moved, and how strong the currents are, is added up after each step.
+ * Ocean: currents in a basin that the wind drives. In each step the vorticity moves with the currents (a stencil over
+ * two grids into a third), and then the stream function is relaxed towards it, red points and black ones in turn. Each
+ * thread has its rows; neighbours are read over the border. How much moved, and how strong the currents are, is added
+ * up after each step.
  *
- * The result is right if every point of the colour that came last is what its neighbours and the vorticity say, the vorticity is what was computed for
- * it, the borders are still, and the sums that the threads made are those of the grid.
+ * The result is right if every point of the colour that came last is what its neighbours and the vorticity say, the
+ * vorticity is what was computed for it, the borders are still, and the sums that the threads made are those of the
+ * grid.
  */
 #include "kernels.h"
 #include <math.h>

@@ -1,8 +1,9 @@
 /*
  * Radiosity: how light spreads between the walls of a box. A task is the interaction of two patches; one that is too
- * coarse is cut into finer ones, as many as it takes, which nobody knows before. Tasks wait in a queue for each thread, and idle
- * threads look into all of them. The parts of a patch are made by whoever needs them first: looked at without the lock, made with it, a
- * benign race. Sums come out differently in their last digits, and the number of tasks of each thread, from run to run.
+ * coarse is cut into finer ones, as many as it takes, which nobody knows before. Tasks wait in a queue for each thread,
+ * and idle threads look into all of them. The parts of a patch are made by whoever needs them first: looked at without
+ * the lock, made with it, a benign race. Sums come out differently in their last digits, and the number of tasks of
+ * each thread, from run to run.
  *
  * The result is right if what one patch gives is what others get, and the sum is that of one thread.
  */

@@ -1,9 +1,10 @@
 /*
- * Radix sort of 2^17 records by 8 bits of their keys at a time, as SPLASH's radix does it: each thread counts its part; all
- * add up the counts, each for a share of the digits; each puts its records where they belong. The last step writes all over
- * the array. A record has its key and its place at first.
+ * Radix sort of 2^17 records by 8 bits of their keys at a time, as SPLASH's radix does it: each thread counts its part;
+ * all add up the counts, each for a share of the digits; each puts its records where they belong. The last step writes
+ * all over the array. A record has its key and its place at first.
  *
- * The result is right if the keys are in order, equal keys are in the order that they had, and every record is there once.
+ * The result is right if the keys are in order, equal keys are in the order that they had, and every record is there
+ * once.
  */
 #include "kernels.h"
 #include <string.h>

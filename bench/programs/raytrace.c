@@ -1,7 +1,8 @@
 /*
  * Raytracer: spheres over a floor, with shadows and mirrors. The picture is cut into tiles; each thread has a queue of
- * them, and steals from the others' when its own is empty. All count rays in one variable without a lock, as SPLASH's raytracer does: a
- * race that loses counts. The picture is the same in each run; the number of rays, who drew how many tiles, and who stole, differ.
+ * them, and steals from the others' when its own is empty. All count rays in one variable without a lock, as SPLASH's
+ * raytracer does: a race that loses counts. The picture is the same in each run; the number of rays, who drew how many
+ * tiles, and who stole, differ.
  *
  * The result is right if each pixel was drawn once, and a part of them comes out the same when drawn again.
  */

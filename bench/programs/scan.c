@@ -1,7 +1,7 @@
 /*
- * File scanner: looks for words in all files of a tree. Directories and files are found by one thread and put into a queue
- * with little room; the others open, read and search them. A progress line is made from counters that nobody locks, as such
- * programs do: a race, and the lines differ from run to run, as does who searched what.
+ * File scanner: looks for words in all files of a tree. Directories and files are found by one thread and put into a
+ * queue with little room; the others open, read and search them. A progress line is made from counters that nobody
+ * locks, as such programs do: a race, and the lines differ from run to run, as does who searched what.
  *
  * The result is right if each word was found as often as it was written.
  */

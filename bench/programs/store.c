@@ -1,7 +1,8 @@
 /*
- * A small key-value server and its clients over the loopback, in one process. The server has a thread for each connection;
- * the table has a lock for each group of keys. Statistics are counted without one, as early memcached did: a race that loses
- * counts. The clients draw from one shared random generator, which nobody locks either: what they ask differs from run to run.
+ * A small key-value server and its clients over the loopback, in one process. The server has a thread for each
+ * connection; the table has a lock for each group of keys. Statistics are counted without one, as early memcached did:
+ * a race that loses counts. The clients draw from one shared random generator, which nobody locks either: what they ask
+ * differs from run to run.
  *
  * The result is right if each counter has been raised as often as clients were told so, and values are whole.
  */

@@ -1,8 +1,9 @@
 /*
  * Water: n-squared molecular dynamics. Each thread works out the forces of its molecules on the half of all others that
- * follows, gathers them in an array of its own, and adds them to the shared one under a lock for each group of molecules.
- * A reduction of the energies under one lock. Free of races; but sums of fractions come out differently in their last digits
- * with the order in which the locks were taken, so that the motion, printed exactly, differs from run to run.
+ * follows, gathers them in an array of its own, and adds them to the shared one under a lock for each group of
+ * molecules. A reduction of the energies under one lock. Free of races; but sums of fractions come out differently in
+ * their last digits with the order in which the locks were taken, so that the motion, printed exactly, differs from run
+ * to run.
  *
  * The result is right if momentum and energy are kept.
  */

@@ -1,10 +1,12 @@
 /*
- * Barriers, and which threads wait at them: a team is a class that one loop creates, run once, with or without the first thread.
+ * Barriers, and which threads wait at them: a team is a class that one loop creates, run once, with or without the
+ * first thread.
  *
- * A barrier counts if it is one object, initialised at one place, with at least as many parties as there can be threads that wait at it:
- * then it opens only when all of them are there. (With more parties than threads it never opens.) Whether the number
- * is enough is asked of the solver: in round k of the loop that creates there are k + 1 threads, and the first one.
- * A function of the program's own counts if its code shows it to be one (handmade.c), or if the user has said so.
+ * A barrier counts if it is one object, initialised at one place, with at least as many parties as there can be threads
+ * that wait at it: then it opens only when all of them are there. (With more parties than threads it never opens.)
+ * Whether the number is enough is asked of the solver: in round k of the loop that creates there are k + 1 threads, and
+ * the first one. A function of the program's own counts if its code shows it to be one (handmade.c), or if the user has
+ * said so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +95,8 @@ static void list_barriers(void)
 	list_handmade();
 }
 
-/* The only call that initialises a barrier; NULL if there are several, or somebody else may wait there by another way. */
+/* The only call that initialises a barrier; NULL if there are several, or somebody else may wait there by another
+   way. */
 static const struct call *initialised(const struct barrier *b)
 {
 	const struct call *only = NULL;
@@ -112,7 +115,7 @@ static const struct call *initialised(const struct barrier *b)
 	return only;
 }
 
-/* ---- how many parties ---------------------------------------------------------------------------------------------------------- */
+/* ---- how many parties -------------------------------------------------------------------------------------------- */
 
 struct writers {
 	LLVMValueRef store;
@@ -187,7 +190,8 @@ static bool enough_parties(LLVMValueRef parties, int more, unsigned team, bool w
 	Z3_sort integer = Z3_mk_int_sort(z);
 	terms_conditions(at, &common);
 	terms_of(LLVMGetOperand(create->inst, LLVMGetNumArgOperands(create->inst) - 1), &common);
-	/* Values of the loop that the test is about are known by now if they are in an address; ask for the handle's, too. */
+	/* Values of the loop that the test is about are known by now if they are in an address; ask for the handle's,
+	   too. */
 	terms_of(LLVMGetOperand(create->inst, 0), &common);
 	Z3_ast made = Z3_mk_int64(z, (with_main ? 2 : 1) - more, integer);
 	if (plugin_loop(at, 0, &l))

@@ -1,6 +1,7 @@
 /*
- * The way between two addresses, as a sum: what can be said of it without the solver, and what it need not know. Most pairs are different members of
- * the elements of an array, or lie in different rows of one: then neither the index, nor the place in the row, matters.
+ * The way between two addresses, as a sum: what can be said of it without the solver, and what it need not know. Most
+ * pairs are different members of the elements of an array, or lie in different rows of one: then neither the index, nor
+ * the place in the row, matters.
  */
 #include <string.h>
 #include "compiler/races/numbers.h"

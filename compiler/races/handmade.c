@@ -1,19 +1,22 @@
 /*
- * Barriers that a program has built from a mutex, a condition and a counter. A function is one if this is true of its code:
+ * Barriers that a program has built from a mutex, a condition and a counter. A function is one if this is true of its
+ * code:
  *
- *   (1) It takes one lock, waits for one condition with it, releases it, and returns. Nothing before or after accesses what follows.
- *   (2) The counter is 0 at first, and whoever takes the lock finds 0 .. parties - 1 there. Who is not the last (0 .. parties - 2) adds one, and waits.
- *       Who is the last (parties - 1) sets it to 0, tells all, and leaves.
- *   (3) Who wakes up while the counter has not been set to 0 since he came (so that it is 1 .. parties - 1, and what only the last one changes, such as the
- *       number of the round, is as it was when he came) waits again.
+ *   (1) It takes one lock, waits for one condition with it, releases it, and returns. Nothing before or after accesses
+ *       what follows.
+ *   (2) The counter is 0 at first, and whoever takes the lock finds 0 .. parties - 1 there. Who is not the last (0 ..
+ *       parties - 2) adds one, and waits. Who is the last (parties - 1) sets it to 0, tells all, and leaves.
+ *   (3) Who wakes up while the counter has not been set to 0 since he came (so that it is 1 .. parties - 1, and what
+ *       only the last one changes, such as the number of the round, is as it was when he came) waits again.
  *   (4) Who wakes up after that changes none of this.
  *   (5) Nobody else writes the counter, or what (3) goes by, from the first thread on.
  *
- * Then the counter is the number of threads that have come since it was 0 last, all of them are in the function, and nobody leaves it before as many have come
- * as there are parties. With at least as many parties as threads (barriers.c) all must have come. That nobody waits for
- * ever is not looked at: it is what the program does then, and nothing races.
+ * Then the counter is the number of threads that have come since it was 0 last, all of them are in the function, and
+ * nobody leaves it before as many have come as there are parties. With at least as many parties as threads (barriers.c)
+ * all must have come. That nobody waits for ever is not looked at: it is what the program does then, and nothing races.
  *
- * (1) to (4) are found by walking through the function on all ways that the values known then (symbols.c) allow, in each of the four cases.
+ * (1) to (4) are found by walking through the function on all ways that the values known then (symbols.c) allow, in
+ * each of the four cases.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +67,7 @@ static void find_inside(void)
 		inside[b] &= after[b];
 }
 
-/* ---- walking ------------------------------------------------------------------------------------------------------------------- */
+/* ---- walking ----------------------------------------------------------------------------------------------------- */
 
 static void fail(void)
 {
@@ -87,7 +90,8 @@ static void set(struct run *r, LLVMValueRef inst, symbol s)
 	r->values[map_find(&handmade.values, inst) - 1] = s;
 }
 
-/* A cell that somebody changes who should not: nothing is known of it, and all begins anew. The counter must be as it should. */
+/* A cell that somebody changes who should not: nothing is known of it, and all begins anew. The counter must be as it
+   should. */
 static void spoil(unsigned cell)
 {
 	if (cell == counter)
@@ -143,7 +147,8 @@ static void release(struct run *r)
 	r->left = true;
 }
 
-/* Returns whether the way goes on. Errors of these functions are not looked for: none of them has one if it is called as it is here. */
+/* Returns whether the way goes on. Errors of these functions are not looked for: none of them has one if it is called
+   as it is here. */
 static bool call(struct run *r, const struct call *c)
 {
 	enum lock_action action = locksets_action(c);
@@ -261,7 +266,7 @@ static void go(struct run *r, LLVMValueRef from)
 	}
 }
 
-/* ---- the four cases ------------------------------------------------------------------------------------------------------------ */
+/* ---- the four cases ---------------------------------------------------------------------------------------------- */
 
 static void begin_scene(enum scene now)
 {
@@ -342,7 +347,7 @@ static bool is_one(unsigned cell, symbol number)
 	return fine;
 }
 
-/* ---- all functions ------------------------------------------------------------------------------------------------------------- */
+/* ---- all functions ----------------------------------------------------------------------------------------------- */
 
 /* ++n >= parties may have become n > parties - 2. */
 static bool has_compared(LLVMValueRef v, struct handmade *found)

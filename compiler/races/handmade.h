@@ -1,5 +1,6 @@
 /*
- * Between handmade.c, which walks through a function that may be a barrier, and handmade_cells.c, which knows what it looks at.
+ * Between handmade.c, which walks through a function that may be a barrier, and handmade_cells.c, which knows what it
+ * looks at.
  */
 #ifndef COMPILER_RACES_HANDMADE_H
 #define COMPILER_RACES_HANDMADE_H

@@ -1,6 +1,6 @@
 /*
- * What a function that may be a barrier looks at (handmade.c): the lock, the condition, and cells: numbers that are at one place, and who else writes
- * them.
+ * What a function that may be a barrier looks at (handmade.c): the lock, the condition, and cells: numbers that are at
+ * one place, and who else writes them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ unsigned handmade_width(LLVMValueRef v)
 	return LLVMGetTypeKind(t) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) <= 64 ? LLVMGetIntTypeWidth(t) : 0;
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static bool is_plain(LLVMValueRef access)
 {
@@ -177,7 +177,7 @@ static bool add_cell(LLVMValueRef access)
 	return true;
 }
 
-/* ---- the function -------------------------------------------------------------------------------------------------------------- */
+/* ---- the function ------------------------------------------------------------------------------------------------ */
 
 /* The compiler must go to memory again: that is all that it may say. */
 static bool is_empty_asm(LLVMValueRef callee, LLVMValueRef inst)
@@ -239,7 +239,8 @@ static bool add_instruction(LLVMValueRef i)
 	return !LLVMIsAAtomicRMWInst(i) && !LLVMIsAAtomicCmpXchgInst(i) && !LLVMIsAFenceInst(i);
 }
 
-/* All stores of what it goes by, and the wait, with one and the same lock, which nobody releases who does not hold it. */
+/* All stores of what it goes by, and the wait, with one and the same lock, which nobody releases who does not hold
+   it. */
 static bool is_locked(void)
 {
 	const struct function *f = handmade.f;
@@ -271,7 +272,7 @@ void handmade_close(void)
 	map_free(&handmade.values);
 }
 
-/* ---- what is the same for all calls -------------------------------------------------------------------------------------------- */
+/* ---- what is the same for all calls ------------------------------------------------------------------------------ */
 
 static LLVMValueRef argument_of(const struct call *c, LLVMValueRef parameter)
 {
@@ -288,7 +289,8 @@ static bool is_same(LLVMValueRef a, LLVMValueRef b)
 			  program_single_place(address_of(a)) == program_single_place(address_of(b)));
 }
 
-/* What is given wherever the function is called: the same number, or what is always at the same place. NULL: not the same. */
+/* What is given wherever the function is called: the same number, or what is always at the same place. NULL: not the
+   same. */
 LLVMValueRef handmade_same_argument(LLVMValueRef parameter)
 {
 	LLVMValueRef only = NULL;

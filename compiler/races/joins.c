@@ -2,13 +2,13 @@
  * Which joins end which threads? For a class that one call creates:
  *
  *   once       the handle is written by that call alone, and a join reads the same variable: past the join it is over
- *   in a loop  round k writes element k of an array that nothing else writes, and a loop of joins reads element k in its round k,
- *              leaves only when it is through, and has as many rounds: on the edge that leaves it, and on the edge
- *              that goes around it because there is nothing to do, they are over
+ *   in a loop  round k writes element k of an array that nothing else writes, and a loop of joins reads element k in
+ *              its round k, leaves only when it is through, and has as many rounds: on the edge that leaves it, and on
+ *              the edge that goes around it because there is nothing to do, they are over
  *
- * This holds if no thread of the class was alive when the creating began; threads.c looks at that with the joins believed, and
- * takes back what does not hold (which is sound: the first time that it does not hold nothing was believed wrongly before).
- * Detached threads are not joined: where a program detaches any, no join counts.
+ * This holds if no thread of the class was alive when the creating began; threads.c looks at that with the joins
+ * believed, and takes back what does not hold (which is sound: the first time that it does not hold nothing was
+ * believed wrongly before). Detached threads are not joined: where a program detaches any, no join counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void add_end(struct end e)
 	ends[end_count++] = e;
 }
 
-/* ---- the handle ---------------------------------------------------------------------------------------------------------- */
+/* ---- the handle -------------------------------------------------------------------------------------------------- */
 
 static bool is_only_writer(const struct party *p, void *create)
 {
@@ -69,7 +69,7 @@ static LLVMValueRef handle_load(const struct call *join, const struct call *crea
 		       NULL;
 }
 
-/* ---- loops --------------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 static const struct frame common = { NULL, NULL, 2, NULL };
 
@@ -208,7 +208,7 @@ static void look_at_loop(unsigned class, const struct call *create, const struct
 				      block_number(LLVMGetSuccessor(LLVMGetBasicBlockTerminator(from), way)), begin });
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static void look_at(unsigned class, const struct call *create, const struct call *join)
 {

@@ -1,9 +1,9 @@
 /*
- * Which locks may be held at a place? And may whoever holds a lock wait for somebody? For locks that are put into a program (prune_initialisation.c): what is not
- * understood may be held, and may wait.
+ * Which locks may be held at a place? And may whoever holds a lock wait for somebody? For locks that are put into a
+ * program (prune_initialisation.c): what is not understood may be held, and may wait.
  *
- * A lock is known by its place, as in locksets.c; all others are one. What a function has taken and may not have released when it returns is its summary; what it
- * has released for its caller is not counted.
+ * A lock is known by its place, as in locksets.c; all others are one. What a function has taken and may not have
+ * released when it returns is its summary; what it has released for its caller is not counted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static const char *name_of(const struct call *c)
 	return LLVMIsAFunction(callee) ? external_name(callee) : "";
 }
 
-/* ---- what may be held ------------------------------------------------------------------------------------------------------------ */
+/* ---- what may be held -------------------------------------------------------------------------------------------- */
 
 static struct may both(struct may a, struct may b)
 {
@@ -108,7 +108,8 @@ static bool go_round(bool down)
 	return changed;
 }
 
-/* Going down changes the beginnings of functions, which go_round() sees in its next round only: once more than it asks for. */
+/* Going down changes the beginnings of functions, which go_round() sees in its next round only: once more than it asks
+   for. */
 static void settle(bool down)
 {
 	struct may *was = calloc(program.block_count + 1, sizeof *was);
@@ -153,7 +154,7 @@ bool may_hold_any(LLVMValueRef inst)
 	return m.locks || m.others;
 }
 
-/* ---- what is done while a lock is held ------------------------------------------------------------------------------------------- */
+/* ---- what is done while a lock is held --------------------------------------------------------------------------- */
 
 static bool is_quick(const struct call *c)
 {

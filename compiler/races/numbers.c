@@ -1,6 +1,7 @@
 /*
- * Arithmetic over terms: see numbers.h. A product of two unknowns is a function of them of which the solver is told what divides arrays
- * among threads: monotony, and that one factor more is at least one multiple more. Being a function, it is the same for the same.
+ * Arithmetic over terms: see numbers.h. A product of two unknowns is a function of them of which the solver is told
+ * what divides arrays among threads: monotony, and that one factor more is at least one multiple more. Being a
+ * function, it is the same for the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@ void numbers_begin(unsigned who)
 	asks = who;
 }
 
-/* ---- small words -------------------------------------------------------------------------------------------------------- */
+/* ---- small words ------------------------------------------------------------------------------------------------- */
 
 Z3_ast numbers_power(unsigned bits)
 {
@@ -86,7 +87,7 @@ bool numbers_is(Z3_ast t, int64_t *n)
 	return Z3_get_ast_kind(z, s) == Z3_NUMERAL_AST && Z3_get_numeral_int64(z, s, n);
 }
 
-/* ---- intervals ------------------------------------------------------------------------------------------------------------ */
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
 
 static const struct interval everything = { INT64_MIN, INT64_MAX };
 
@@ -235,7 +236,7 @@ void numbers_is_one_of(Z3_ast unknown, const int64_t *values, unsigned count)
 	memcpy(c->values, values, count * sizeof *values);
 }
 
-/* ---- numbers of n bits ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers of n bits ------------------------------------------------------------------------------------------- */
 
 bool numbers_fits(Z3_ast t, unsigned bits)
 {
@@ -284,7 +285,7 @@ Z3_ast numbers_modulo(Z3_ast t, Z3_ast n)
 	return terms_surely(Z3_mk_lt(terms_context(), t, n)) ? t : Z3_mk_mod(terms_context(), t, n);
 }
 
-/* ---- products and quotients ------------------------------------------------------------------------------------------------- */
+/* ---- products and quotients -------------------------------------------------------------------------------------- */
 
 static Z3_ast apply(const char *name, Z3_ast a, Z3_ast b)
 {

@@ -1,6 +1,6 @@
 /*
- * Arithmetic for terms.c: numbers of the program as integers of the solver, what is known of their ranges, and products and
- * quotients of two unknowns, which become unknowns themselves with a few facts, so that all questions stay linear.
+ * Arithmetic for terms.c: numbers of the program as integers of the solver, what is known of their ranges, and products
+ * and quotients of two unknowns, which become unknowns themselves with a few facts, so that all questions stay linear.
  */
 #ifndef COMPILER_RACES_NUMBERS_H
 #define COMPILER_RACES_NUMBERS_H
@@ -87,7 +87,8 @@ struct distance {
 bool distances_find(Z3_ast a, Z3_ast b, struct distance *d);
 Z3_ast distances_term(const struct distance *d);
 bool distances_is_never_within(const struct distance *d, struct interval touch); /* whatever the terms are? */
-/* Without those summands that are less than one step of the largest: they make the interval wider. Has it become simpler? */
+/* Without those summands that are less than one step of the largest: they make the interval wider. Has it become
+   simpler? */
 bool distances_widen(struct distance *d, struct interval *touch);
 
 bool numbers_fits(Z3_ast t, unsigned bits);   /* surely? */

@@ -3,9 +3,10 @@
  * apart.
  *
  * Words
- *   object   a global variable, a local variable, a place of allocation, a function; all instances of one are one object.
- *            Object 0 is the unknown: whatever code outside the program may hold.
- *   place    bytes of an object: offset, or all of offset + k * stride. Stride 1 is "anywhere in it". Place 0 is the unknown.
+ *   object   a global variable, a local variable, a place of allocation, a function; all instances of one are one
+ *            object. Object 0 is the unknown: whatever code outside the program may hold.
+ *   place    bytes of an object: offset, or all of offset + k * stride. Stride 1 is "anywhere in it". Place 0 is the
+ *            unknown.
  *   node     a value, or what is stored at a place. It has a set of places that it may point to.
  *   given    an object that code outside may get at. A set that holds place 0 may point to any given object.
  */

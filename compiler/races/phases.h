@@ -10,7 +10,7 @@
 #define COMPILER_RACES_PHASES_H
 #include "compiler/races/terms.h"
 
-/* ---- barriers.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- barriers.c -------------------------------------------------------------------------------------------------- */
 
 void barriers_begin(void);
 void barriers_end(void);
@@ -19,7 +19,7 @@ bool barriers_count(uint32_t call, unsigned team, bool with_main);
 bool barriers_same(uint32_t a, uint32_t b); /* two calls that wait */
 bool barriers_is_one(uint32_t function);    /* a function that is one: --barrier=NAME, or of the program's own */
 
-/* ---- handmade.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- handmade.c -------------------------------------------------------------------------------------------------- */
 
 /* A barrier from a mutex, a condition and a counter: as many parties as this value, and so many more. */
 struct handmade {
@@ -31,7 +31,7 @@ bool handmade_find(uint32_t function, struct handmade *found);
 /* What is at a place, if nothing is ever stored there; NULL: not known. */
 LLVMValueRef handmade_first_value(uint32_t place, unsigned bits);
 
-/* ---- phases.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- phases.c ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST_SEGMENTS = 256, MOST_CHAINS = 512, MOST_EVENTS = 62 };
 #define EVENT_END  BIT(62) /* the thread ends, or goes on without ever waiting again */
@@ -72,7 +72,8 @@ struct meeting {
 	uint32_t *same; /* of each segment of a: that of b */
 };
 struct meeting *phases_meeting(unsigned team, bool with_main);
-/* The events that may come next if the place, in a function that the walk has gone through, is in this segment; 0: it is not. */
+/* The events that may come next if the place, in a function that the walk has gone through, is in this segment; 0: it
+   is not. */
 #define ANY_CHAIN UINT32_MAX
 uint64_t phases_events(const struct segment *s, LLVMValueRef inst, uint32_t chain);
 /* May it wait, for the team of the meeting that was asked for last? */
@@ -81,9 +82,10 @@ bool phases_function_waits(uint32_t function);
 /* Can two threads be in these segments, if these events come next? */
 bool phases_agree(const struct meeting *m, unsigned p, uint64_t events_p, unsigned q, uint64_t events_q);
 
-/* ---- uniform.c ----------------------------------------------------------------------------------------------------------- */
+/* ---- uniform.c --------------------------------------------------------------------------------------------------- */
 
-/* Do all threads that begin with a function go the same way from wait to wait? NULL: perhaps not. `waits`: by function, whether it may. */
+/* Do all threads that begin with a function go the same way from wait to wait? NULL: perhaps not. `waits`: by function,
+   whether it may. */
 struct uniform *uniform_find(uint32_t entry, const bool *waits, bool (*is_wait)(const struct call *c));
 void uniform_free(struct uniform *u);
 /* Have all threads of the team gone round a loop as often, when they are at the same wait in it? */

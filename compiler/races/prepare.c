@@ -1,10 +1,12 @@
 /*
  * Each file, before it is optimised: what the analysis recognises when it is linked must not be taken apart.
  *
- * A call that waits at a barrier is marked `convergent`: the optimiser may not make it depend on a condition that it did not depend
- * on before. Otherwise the ways of a thread that has no work and of one that has some would get a call each, and it could not
- * be seen any more that all pass it. Functions that may be barriers of the program's own (handmade.c) stay functions, and are marked, too. A function that a thread may begin with stays a function, also where it is called: it is then
- * the same for the first thread and the others. A call that creates or joins threads is not copied: a loop of them stays a loop.
+ * A call that waits at a barrier is marked `convergent`: the optimiser may not make it depend on a condition that it
+ * did not depend on before. Otherwise the ways of a thread that has no work and of one that has some would get a call
+ * each, and it could not be seen any more that all pass it. Functions that may be barriers of the program's own
+ * (handmade.c) stay functions, and are marked, too. A function that a thread may begin with stays a function, also
+ * where it is called: it is then the same for the first thread and the others. A call that creates or joins threads is
+ * not copied: a loop of them stays a loop.
  */
 #include <string.h>
 #include "compiler/races/phases.h"

@@ -1,13 +1,15 @@
 /*
- * Possible initialisation (RacX, 4.2): one access without a lock against others that all hold the same one. That lock is put around the one, and recorded as any
- * other; then none of them needs a hook.
+ * Possible initialisation (RacX, 4.2): one access without a lock against others that all hold the same one. That lock
+ * is put around the one, and recorded as any other; then none of them needs a hook.
  *
  * A program that runs today must not come to stand still. So the lock is put only where
  *   (1) surely no lock is held;
- *   (2) the lock is one mutex, made by its initialiser, and everybody takes it with pthread_mutex_lock and waits for it: nobody tries;
- *   (3) whoever holds it waits for nobody: he takes no other lock, waits for nothing, makes no call that is not known to be short, and goes round no loop but
- *       short ones. Whoever waits for it then gets it, whatever others do;
- *   (4) nothing can come between taking and releasing it: no signal handler, no fork, no jump out of functions, no cancelling at any time.
+ *   (2) the lock is one mutex, made by its initialiser, and everybody takes it with pthread_mutex_lock and waits for
+ *       it: nobody tries;
+ *   (3) whoever holds it waits for nobody: he takes no other lock, waits for nothing, makes no call that is not known
+ *       to be short, and goes round no loop but short ones. Whoever waits for it then gets it, whatever others do;
+ *   (4) nothing can come between taking and releasing it: no signal handler, no fork, no jump out of functions, no
+ *       cancelling at any time.
  * And only where it pays: outside of loops, and against two other accesses at least.
  */
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static uint8_t *put;	     /* of each party: 1 + the lock that is put around it *
 static uint8_t suitable[64]; /* locks: 1 yes, 2 no */
 enum { SEVERAL = UINT32_MAX };
 
-/* ---- may a lock be put? ---------------------------------------------------------------------------------------------------------- */
+/* ---- may a lock be put? ------------------------------------------------------------------------------------------ */
 
 static bool is_alone_in_functions(void)
 {
@@ -90,7 +92,7 @@ static bool suits(unsigned lock)
 	return suitable[lock] == 1;
 }
 
-/* ---- where? ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- where? ------------------------------------------------------------------------------------------------------ */
 
 static bool is_simple(const struct party *p)
 {
@@ -184,7 +186,7 @@ static bool removes(const struct party *a, const struct party *b, uint32_t objec
 	return (x && (a == b || b->held.reading & BIT(x - 1))) || (y && a->held.reading & BIT(y - 1));
 }
 
-/* ---- putting it there ------------------------------------------------------------------------------------------------------------- */
+/* ---- putting it there -------------------------------------------------------------------------------------------- */
 
 static void call_before(LLVMValueRef inst, const char *name, LLVMValueRef lock, LLVMMetadataRef line)
 {

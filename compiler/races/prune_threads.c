@@ -1,6 +1,6 @@
 /*
- * Fork and join: the two never exist at the same time. The first thread has not created the other yet, or has joined it; or it is
- * one of a kind.
+ * Fork and join: the two never exist at the same time. The first thread has not created the other yet, or has joined
+ * it; or it is one of a kind.
  */
 #include "compiler/races/races.h"
 

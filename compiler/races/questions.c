@@ -1,6 +1,6 @@
 /*
- * The solver: what it is told, and what it is asked. Anything but a clear answer within a limit is none. All limits count Z3's steps, not
- * seconds, so that the answers do not depend on what else the machine does.
+ * The solver: what it is told, and what it is asked. Anything but a clear answer within a limit is none. All limits
+ * count Z3's steps, not seconds, so that the answers do not depend on what else the machine does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +14,21 @@ enum {
 	STEPS_OF_ALL = 12000000,  /* for a program */
 };
 
-/* Z3's two ways of arithmetic: the older one takes a third of the time for most questions, but gives up on some that the newer one answers. */
+/* Z3's two ways of arithmetic: the older one takes a third of the time for most questions, but gives up on some that
+   the newer one answers. */
 enum { OLDER = 2, NEWER = 6 };
 
 static Z3_context z;
-static Z3_tactic
-	tactic; /* for a question that is asked once: unknowns that are a sum of others go, and most of what is left is easy */
+static Z3_tactic tactic; /* for a question that is asked once: unknowns that are a sum of others go */
 static Z3_solver solver; /* for questions among the facts, as they come; NULL: none was asked yet */
 static size_t told;	 /* facts that it knows */
 static uint64_t steps, second;
 static Z3_ast *facts; /* that were asserted since the question began */
 static size_t fact_count, fact_room;
 /*
- * Most questions are asked again, since unknowns have the same names in all that are asked of the same places. A list of facts has a number:
- * each is entered as the list without its last one, and that. Answers are 1 + Z3's + 1; a question that takes too long is too long the next time.
+ * Most questions are asked again, since unknowns have the same names in all that are asked of the same places. A list
+ * of facts has a number: each is entered as the list without its last one, and that. Answers are 1 + Z3's + 1; a
+ * question that takes too long is too long the next time.
  */
 static struct map lists, answers;
 static uint32_t list;

@@ -1,6 +1,7 @@
 /*
- * What can be said of a value in every round of every loop, without the solver: the numbers that a loop counts through, if its beginning,
- * its step and its limit are constants; and how large a value can become, by the bits that it is made of.
+ * What can be said of a value in every round of every loop, without the solver: the numbers that a loop counts through,
+ * if its beginning, its step and its limit are constants; and how large a value can become, by the bits that it is made
+ * of.
  */
 #include "compiler/races/numbers.h"
 
@@ -21,7 +22,7 @@ static int64_t with_sign(uint64_t n, unsigned bits)
 	return (int64_t)(n << (64 - bits)) >> (64 - bits);
 }
 
-/* ---- loops that count from constant to constant ------------------------------------------------------------------------------- */
+/* ---- loops that count from constant to constant ------------------------------------------------------------------ */
 
 static bool step(LLVMOpcode op, uint64_t *n, uint64_t by, unsigned bits)
 {
@@ -82,7 +83,7 @@ bool ranges_values(LLVMValueRef phi, int64_t *values, unsigned *count)
 	return false;
 }
 
-/* ---- the largest that a value can be, without sign ------------------------------------------------------------------------------ */
+/* ---- the largest that a value can be, without sign --------------------------------------------------------------- */
 
 static uint64_t most(LLVMValueRef v, unsigned depth);
 

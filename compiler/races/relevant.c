@@ -1,6 +1,6 @@
 /*
- * Which facts matter for a question: those about an unknown that the question is about, and about unknowns that these are about, and so on. What is
- * left over is about other unknowns only; it can be asked for itself whether it is true.
+ * Which facts matter for a question: those about an unknown that the question is about, and about unknowns that these
+ * are about, and so on. What is left over is about other unknowns only; it can be asked for itself whether it is true.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,16 @@
 /*
- * Rounds: what is known of the rounds of loops that two threads are in at the same time, if all go the same way from wait to wait
- * (uniform.c). At the same wait in a loop they are in the same round of it. From there to a place in the same segment the
- * jump back to the loop's beginning is taken never, once, or who knows how often; or the loop is entered anew.
+ * Rounds: what is known of the rounds of loops that two threads are in at the same time, if all go the same way from
+ * wait to wait (uniform.c). At the same wait in a loop they are in the same round of it. From there to a place in the
+ * same segment the jump back to the loop's beginning is taken never, once, or who knows how often; or the loop is
+ * entered anew.
  */
 #include <stdlib.h>
 #include "compiler/races/phases.h"
 
 enum { OUTSIDE, SAME, NEXT, FIRST, ANY, STATES };
 
-/* A place in one function on the way from the thread's beginning to an access: the access itself, or a call that leads there. */
+/* A place in one function on the way from the thread's beginning to an access: the access itself, or a call that leads
+   there. */
 struct level {
 	LLVMValueRef inst;
 	const struct frame *frame;
@@ -68,7 +70,8 @@ static uint64_t events_in(const struct side *s, unsigned segment)
 	return phases_events(&s->walk->segments[segment], s->levels[s->deep].inst, s->chain);
 }
 
-/* The place in a level's function where a segment begins: after this call. NULL: the segment was there before the function was called. */
+/* The place in a level's function where a segment begins: after this call. NULL: the segment was there before the
+   function was called. */
 static LLVMValueRef segment_begin(const struct walk *w, const struct segment *s, const struct level *levels,
 				  unsigned at)
 {

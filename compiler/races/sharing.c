@@ -1,6 +1,6 @@
 /*
- * Which objects can a second thread reach? Global variables, what code outside may have, what a thread is started with and
- * what it returns, and whatever is stored in one of these.
+ * Which objects can a second thread reach? Global variables, what code outside may have, what a thread is started with
+ * and what it returns, and whatever is stored in one of these.
  */
 #include <stdlib.h>
 #include "compiler/races/races.h"

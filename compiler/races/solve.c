@@ -5,11 +5,12 @@
  *   2  passes on what is new in each set, in topological order,
  *   3  looks at what is new behind loads, stores, moves and calls, which adds copies.
  *
- * What is stored through one place of an object may be read through every place that overlaps it. So a place has two nodes:
- * `in` collects what is stored through it, and `out` copies the `in` of all overlapping places. They never form cycles,
- * so a pointer to "anywhere in the object" does not make its members one.
+ * What is stored through one place of an object may be read through every place that overlaps it. So a place has two
+ * nodes: `in` collects what is stored through it, and `out` copies the `in` of all overlapping places. They never form
+ * cycles, so a pointer to "anywhere in the object" does not make its members one.
  *
- * An object that is given away: what is stored in it is given away, too, and whatever is read from it may be the unknown, unless it is constant.
+ * An object that is given away: what is stored in it is given away, too, and whatever is read from it may be the
+ * unknown, unless it is constant.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static struct bits given_places;
 static uint32_t *newly_given;
 static uint32_t newly_count, newly_room;
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 /* Room for one more. */
 #define GROW(array, count, room)                                              \
@@ -94,7 +95,7 @@ uint32_t solve_object(enum object_kind kind, LLVMValueRef value)
 	return object_count++;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 void solve_copy(node to, node from)
 {
@@ -124,7 +125,7 @@ static void add_place(node n, uint32_t place)
 	changed |= bits_add(&nodes[find(n)].places, place);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
@@ -229,7 +230,7 @@ static void give_object(uint32_t object)
 	}
 }
 
-/* ---- constraints -------------------------------------------------------------------------------------------------------- */
+/* ---- constraints ------------------------------------------------------------------------------------------------- */
 
 void solve_points(node n, uint32_t object, int64_t offset)
 {
@@ -290,7 +291,7 @@ void solve_call(node function, LLVMValueRef call)
 		add_row(function, (struct complex_row){ CALL, 0, 0, 0, call });
 }
 
-/* ---- cycles: Tarjan's algorithm, without recursion ------------------------------------------------------------------------- */
+/* ---- cycles: Tarjan's algorithm, without recursion --------------------------------------------------------------- */
 
 static uint32_t *number, *low, *stack, *order; /* order: from the last to the first of the topological order */
 static uint32_t stack_count, order_count, next_number;
@@ -394,7 +395,7 @@ static void collapse_cycles(void)
 	free(on_stack);
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static void make_coarse(struct node_row *n, struct bits *rest)
 {
@@ -505,7 +506,7 @@ void solve_run(void (*called)(LLVMValueRef, LLVMValueRef), void (*given)(LLVMVal
 	bits_free(&fresh);
 }
 
-/* ---- the beginning, the end, answers ------------------------------------------------------------------------------------------ */
+/* ---- the beginning, the end, answers ----------------------------------------------------------------------------- */
 
 void solve_begin(void)
 {

@@ -1,5 +1,6 @@
 /*
- * See symbols.h. A symbol is (base, plus): what it is made from, and a number, modulo its width. Base 0 is nothing: a number.
+ * See symbols.h. A symbol is (base, plus): what it is made from, and a number, modulo its width. Base 0 is nothing: a
+ * number.
  */
 #include <stdlib.h>
 #include "compiler/races/symbols.h"
@@ -45,7 +46,7 @@ void symbols_bound(symbol counter, int64_t least, symbol parties, int64_t most)
 	bound.most = most;
 }
 
-/* ---- making them --------------------------------------------------------------------------------------------------------------- */
+/* ---- making them ------------------------------------------------------------------------------------------------- */
 
 static int64_t wrap(int64_t n, unsigned bits)
 {
@@ -101,7 +102,7 @@ bool symbols_is_number(symbol s, int64_t *number)
 	return true;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 enum { NO, YES, PERHAPS };
 
@@ -117,7 +118,8 @@ static bool small(int64_t n, int64_t from, int64_t to)
 }
 
 /*
- * The counter, or the next number, against the parties, or one less. None of them wraps: 0 <= counter < parties. Against a number that is not negative.
+ * The counter, or the next number, against the parties, or one less. None of them wraps: 0 <= counter < parties.
+ * Against a number that is not negative.
  */
 static bool known_distance(symbol x, symbol y, struct interval *d)
 {
@@ -227,7 +229,7 @@ static int compare(LLVMIntPredicate how, symbol x, symbol y)
 	return PERHAPS;
 }
 
-/* ---- what instructions make ---------------------------------------------------------------------------------------------------- */
+/* ---- what instructions make -------------------------------------------------------------------------------------- */
 
 static unsigned width(LLVMValueRef v)
 {

@@ -1,7 +1,8 @@
 /*
- * What is known of values on one way through a function, without a solver: each is a number, or something that is not known plus a number. The same made
- * from the same is the same. Two things are bounded: a counter, which is between `least` and `parties + most`; and the parties, of which there are
- * some, but not more than a positive number of that width.
+ * What is known of values on one way through a function, without a solver: each is a number, or something that is not
+ * known plus a number. The same made from the same is the same. Two things are bounded: a counter, which is between
+ * `least` and `parties + most`; and the parties, of which there are some, but not more than a positive number of that
+ * width.
  */
 #ifndef COMPILER_RACES_SYMBOLS_H
 #define COMPILER_RACES_SYMBOLS_H

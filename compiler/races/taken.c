@@ -1,10 +1,11 @@
 /*
- * Locks that are known by their address: locks[i], or the lock of the element that is changed. Which object it is need not be known: if two threads are
- * each at an access with such a lock, then the addresses of the two locks differ, and the solver is told so.
+ * Locks that are known by their address: locks[i], or the lock of the element that is changed. Which object it is need
+ * not be known: if two threads are each at an access with such a lock, then the addresses of the two locks differ, and
+ * the solver is told so.
  *
- * At each place, the address that was locked last, if it was locked on every way there and nothing since could have released any lock. A value is
- * calculated again only before it is locked again, since no way leads from there past the lock. That counts only if whoever
- * releases a lock of that kind has locked it himself: the same value, as above.
+ * At each place, the address that was locked last, if it was locked on every way there and nothing since could have
+ * released any lock. A value is calculated again only before it is locked again, since no way leads from there past the
+ * lock. That counts only if whoever releases a lock of that kind has locked it himself: the same value, as above.
  */
 #include <stdlib.h>
 #include "compiler/races/races.h"

@@ -89,8 +89,8 @@ bool loops_test(LLVMValueRef phi, const struct loop_value *l, struct loop_test *
 }
 
 /*
- * A value that goes up to a limit does not come round to the smallest numbers, if one step over the limit does not: in each round that is
- * followed by another the test was passed.
+ * A value that goes up to a limit does not come round to the smallest numbers, if one step over the limit does not: in
+ * each round that is followed by another the test was passed.
  */
 static bool never_wraps(const struct loop_test *t, Z3_ast begin, Z3_ast step, unsigned bits, const struct frame *f)
 {
@@ -125,7 +125,8 @@ static void bound_by_test(const struct loop_test *t, bool wraps, Z3_ast v, Z3_as
 	if (t->how != LLVMIntNE) {
 		terms_assert(either(first, terms_compare(t->how, then, to, bits)));
 	} else if (numbers_is(step, &n) && n > 0) {
-		/* It stops when it meets the limit: it has not gone past it, if it began before it and does not jump over it. */
+		/* It stops when it meets the limit: it has not gone past it, if it began before it and does not jump
+		   over it. */
 		Z3_ast begin = t->of_next ? add(init, step) : init;
 		Z3_ast meets = both(Z3_mk_le(z, begin, to), Z3_mk_eq(z, Z3_mk_mod(z, sub(to, begin), step), number(0)));
 		terms_assert(either(first, Z3_mk_implies(z, meets, Z3_mk_lt(z, then, to))));
@@ -144,8 +145,8 @@ static bool stays_below(const struct loop_test *t, bool rises, struct interval b
 }
 
 /*
- * The range of a value that goes up to a limit: known, or asked of the solver, it saves many questions later. The limit is often a power of two, also
- * where that is seen only by the steps in which it is come to.
+ * The range of a value that goes up to a limit: known, or asked of the solver, it saves many questions later. The limit
+ * is often a power of two, also where that is seen only by the steps in which it is come to.
  */
 static void find_range(const struct loop_test *t, bool rises, Z3_ast v, Z3_ast begin, Z3_ast step,
 		       const struct frame *f)

@@ -74,7 +74,8 @@ static Z3_ast named(const char *kind, const void *key, LLVMValueRef v)
 	return terms_named(kind, key, terms_bits(v));
 }
 
-/* By its value and frame: whatever is asked of it, it has the same name. Those of one side have a mark in it, see views.c. */
+/* By its value and frame: whatever is asked of it, it has the same name. Those of one side have a mark in it, see
+   views.c. */
 Z3_ast terms_unknown(LLVMValueRef v, const struct frame *f)
 {
 	char kind[32];
@@ -100,7 +101,7 @@ static Z3_ast unknown_of(LLVMValueRef v, const struct frame *f)
 	return t;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
 
 static Z3_ast term(LLVMValueRef v, const struct frame *f);
 
@@ -301,7 +302,7 @@ static Z3_ast gep(LLVMValueRef v, const struct frame *f)
 	return t;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static Z3_ast argument(LLVMValueRef v, const struct frame *f)
 {
@@ -470,7 +471,7 @@ Z3_ast terms_of(LLVMValueRef v, const struct frame *f)
 	return term(v, f);
 }
 
-/* ---- conditions and questions ---------------------------------------------------------------------------------------------------------- */
+/* ---- conditions and questions ------------------------------------------------------------------------------------ */
 
 static void add_condition(LLVMBasicBlockRef at, LLVMBasicBlockRef block, const struct frame *f)
 {

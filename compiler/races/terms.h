@@ -1,8 +1,8 @@
 /*
  * What a value of the program is, as a term of the solver (Z3): linear arithmetic over what is not known.
  *
- * A frame says where a value is looked at: in which function, called from where, by which of the two threads that are compared
- * (side 0 and 1). Frames of creation are the function that creates a thread, as it was then.
+ * A frame says where a value is looked at: in which function, called from where, by which of the two threads that are
+ * compared (side 0 and 1). Frames of creation are the function that creates a thread, as it was then.
  * A number of n bits is an integer, signed, in its range. What is not understood is a new unknown of its range.
  */
 #ifndef COMPILER_RACES_TERMS_H
@@ -19,8 +19,9 @@ struct frame {
 };
 
 /*
- * One question: facts are known between begin and end; terms are valid until terms_close(). It is about what one thread sees (side 0 or 1), or about
- * both: facts of a question about side 0, of one about side 1 and of one about both can be put together, and are about different unknowns.
+ * One question: facts are known between begin and end; terms are valid until terms_close(). It is about what one thread
+ * sees (side 0 or 1), or about both: facts of a question about side 0, of one about side 1 and of one about both can be
+ * put together, and are about different unknowns.
  */
 enum { ABOUT_BOTH = 2 };
 void terms_begin(unsigned about);
@@ -38,7 +39,8 @@ void terms_conditions(LLVMBasicBlockRef block, const struct frame *f);
 void terms_ends(LLVMBasicBlockRef block, const struct frame *f);
 /* The rounds of the loops around the two creations differ in at least one. */
 void terms_differ(const struct frame *a, const struct frame *b);
-/* Can this be true? Facts that have nothing to do with it are not looked at: whether they can be is another question. */
+/* Can this be true? Facts that have nothing to do with it are not looked at: whether they can be is another
+   question. */
 bool terms_may_hold(Z3_ast question);
 bool terms_may_hold_simply(Z3_ast question); /* with a limit for questions that are easy, if they can be answered */
 bool terms_may_be(void);		     /* can all be true that is asserted? */
@@ -98,13 +100,15 @@ struct loop_test {
 bool loops_value(LLVMValueRef phi, struct loop_value *l);
 bool loops_test(LLVMValueRef phi, const struct loop_value *l, struct loop_test *t);
 
-/* ranges.c: all values that a loop counts through, at most MOST_CHOICES; the largest that a value can be, without sign. */
+/* ranges.c: all values that a loop counts through, at most MOST_CHOICES; the largest that a value can be, without
+   sign. */
 bool ranges_values(LLVMValueRef phi, int64_t *values, unsigned *count);
 uint64_t ranges_most(LLVMValueRef v);
 
 /* stable.c: does the place that a load reads keep its value from the load on, or from the first thread on? */
 bool stable_load(LLVMValueRef load, bool by_main);
-/* The only store that a load of a thread's own argument can read from, made before the thread was created by `create`; or NULL. */
+/* The only store that a load of a thread's own argument can read from, made before the thread was created by `create`;
+   or NULL. */
 LLVMValueRef stable_argument_store(LLVMValueRef load, const struct call *create);
 /* fine() is asked of each access that may write there, until it says no. */
 bool stable_each_writer(uint32_t place, uint64_t size, bool (*fine)(const struct party *p, void *arg), void *arg);

@@ -1,10 +1,12 @@
 /*
- * Numbers that are given out: `lock; id = next++; unlock;`, or an atomic addition. No two executions get the same, so that what two threads got differs.
+ * Numbers that are given out: `lock; id = next++; unlock;`, or an atomic addition. No two executions get the same, so
+ * that what two threads got differs.
  *
- * Let all writes of a counter be such additions, under one lock or atomic, but for what the first thread writes before there was any other. Then the
- * counter only grows from the first thread on, and whoever takes a number has it for himself. What the first thread took, it may have taken before
- * it set the counter: only numbers that other threads take count. A counter that comes round would give the same number again. One of 64 bits does
- * not; a signed one may not, in C; and if a thread takes only one, there would have to be as many threads.
+ * Let all writes of a counter be such additions, under one lock or atomic, but for what the first thread writes before
+ * there was any other. Then the counter only grows from the first thread on, and whoever takes a number has it for
+ * himself. What the first thread took, it may have taken before it set the counter: only numbers that other threads
+ * take count. A counter that comes round would give the same number again. One of 64 bits does not; a signed one may
+ * not, in C; and if a thread takes only one, there would have to be as many threads.
  */
 #include <stdlib.h>
 #include "compiler/races/numbers.h"

@@ -1,13 +1,14 @@
 /*
  * Do all threads that begin with a function go the same way from wait to wait?
  *
- * A value is the same for all of them if it is made from constants and from memory that is written before there is a second thread. A
- * branch on another value varies, and so does all that depends on the way it went: what comes together where its ways join, and what a loop
- * leaves behind that it may leave early. Between such a branch and the block that all its ways come to (its post-dominator) there must be
- * no wait. Then the waits of each thread are the same ones in the same order, as long as it goes on, since whatever decides which comes
- * next is the same for all.
+ * A value is the same for all of them if it is made from constants and from memory that is written before there is a
+ * second thread. A branch on another value varies, and so does all that depends on the way it went: what comes together
+ * where its ways join, and what a loop leaves behind that it may leave early. Between such a branch and the block that
+ * all its ways come to (its post-dominator) there must be no wait. Then the waits of each thread are the same ones in
+ * the same order, as long as it goes on, since whatever decides which comes next is the same for all.
  *
- * Ways that never return (exit, a loop for ever) are left out, if they do not wait: who takes one comes to no wait any more.
+ * Ways that never return (exit, a loop for ever) are left out, if they do not wait: who takes one comes to no wait any
+ * more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static bool has(const uint64_t *set, uint32_t n)
 	return set[n / 64] >> n % 64 & 1;
 }
 
-/* ---- the graph of a function ------------------------------------------------------------------------------------------------ */
+/* ---- the graph of a function ------------------------------------------------------------------------------------- */
 
 static const struct block *block_of(const struct graph *s, uint32_t n)
 {
@@ -130,7 +131,7 @@ static void find_graph(struct uniform *u, uint32_t function)
 		u->failed |= !s->live[n] && block_waits(u, s, n);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static void vary(struct uniform *u, LLVMValueRef v)
 {
@@ -176,7 +177,7 @@ static bool comes_to_vary(const struct uniform *u, LLVMValueRef i)
 	return false;
 }
 
-/* ---- branches ---------------------------------------------------------------------------------------------------------------- */
+/* ---- branches ---------------------------------------------------------------------------------------------------- */
 
 static void vary_joins(struct uniform *u, const struct graph *s, uint32_t n)
 {
@@ -255,7 +256,7 @@ static void look_at(struct uniform *u, struct graph *s)
 	}
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static struct graph *graph_of(struct uniform *u, uint32_t function)
 {

@@ -1,6 +1,7 @@
 /*
- * What is known of one place as one thread comes to it: the conditions on the way, the address, and all facts that these are made from.
- * A place is in many pairs, and most of what the solver is asked is about one of the two alone: that is asked once.
+ * What is known of one place as one thread comes to it: the conditions on the way, the address, and all facts that
+ * these are made from. A place is in many pairs, and most of what the solver is asked is about one of the two alone:
+ * that is asked once.
  */
 #include <stdlib.h>
 #include <string.h>

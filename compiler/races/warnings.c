@@ -1,9 +1,9 @@
 /*
- * Pairs of accesses that may conflict, and what is left of them after each step. What no step removes is a warning, and its
- * accesses are hooked.
+ * Pairs of accesses that may conflict, and what is left of them after each step. What no step removes is a warning, and
+ * its accesses are hooked.
  *
- *   a pair      two accesses, at least one of them a write, that may touch the same byte of the same object, by two threads, and
- *               have no lock in common
+ *   a pair      two accesses, at least one of them a write, that may touch the same byte of the same object, by two
+ *               threads, and have no lock in common
  *   a warning   an object with a pair
  *   a site      an access in a pair
  *
@@ -31,7 +31,7 @@ static const char why_constant[] = "a constant";
 static const char why_alone[] = "while there is only one thread";
 static const char why_no_conflict[] = "no other thread writes it, and nobody reads what it writes, at the same time";
 
-/* ---- objects and their accesses ------------------------------------------------------------------------------------------- */
+/* ---- objects and their accesses ---------------------------------------------------------------------------------- */
 
 struct use {
 	uint32_t object, place, party;
@@ -77,7 +77,7 @@ static void list_uses(void)
 	qsort(uses, use_count, sizeof *uses, compare_uses);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 static void add_pair(uint32_t a, uint32_t b, uint32_t object)
 {
@@ -208,7 +208,7 @@ void warnings_find(void)
 	count_step("raw");
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static const struct step *const steps[] = { &step_threads, &step_phases, &step_partitions, &step_initialisation };
 

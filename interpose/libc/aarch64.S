@@ -4,8 +4,8 @@
  * The frame's address lies in x19 while the real function runs, so that the unwinder finds the caller's x19 and return
  * address by ordinary rules, without thread-local storage: exceptions, cancellation and backtraces pass through.
  * The frame has no bytes on the stack, so the unwinder would take it for its caller's, which it knows by the address of
- * the end of the frame below (CFA): the CFA given here is 8 more than the stack pointer, and that has a rule of its own.
- * sp is the caller's throughout. Neither libc_enter() and libc_leave() nor the runtime touch vector registers.
+ * the end of the frame below (CFA): the CFA given here is 8 more than the stack pointer, and that has a rule of its
+ * own. sp is the caller's throughout. Neither libc_enter() and libc_leave() nor the runtime touch vector registers.
  */
 #define RET 0
 #define SP 8
@@ -100,8 +100,9 @@ libc_stub:
 	.size libc_stub, . - libc_stub
 
 /*
- * The same for functions that look at their return address to know who calls (dlopen, dlsym): they shall find an address
- * in the caller's object. EXTRA is one where that object has "ldp x29, x30, [sp], #16; ret", and brings us back.
+ * The same for functions that look at their return address to know who calls (dlopen, dlsym): they shall find an
+ * address in the caller's object. EXTRA is one where that object has "ldp x29, x30, [sp], #16; ret", and brings us
+ * back.
  */
 	.hidden libc_stub_caller
 	.globl libc_stub_caller

@@ -73,8 +73,8 @@ bool libc_is_foreign(unsigned index) HIDDEN;
 void *libc_find(const char *name) HIDDEN;
 /* The same in one library, if it is loaded. */
 void *libc_find_in(const char *soname, const char *name) HIDDEN;
-/* Leaves sections that a longjmp has jumped out of. For wrappers that are about to wait for another thread: libc_settle()
-   stands in the function that the program has called. */
+/* Leaves sections that a longjmp has jumped out of. For wrappers that are about to wait for another thread:
+   libc_settle() stands in the function that the program has called. */
 void libc_settle_at(uint64_t sp, uint64_t ret) HIDDEN;
 #ifdef __x86_64__
 #define libc_settle() libc_settle_at((uint64_t)__builtin_dwarf_cfa() - 8, (uint64_t)__builtin_return_address(0))
@@ -86,8 +86,10 @@ void libc_thread_ends(void) HIDDEN;
 /* Around pthread_create and its kin, outside all other sections. */
 void libc_before_create(void) HIDDEN;
 void libc_after_create(void) HIDDEN;
-/* Before the first thread is created: does what libc does the first time only, and which thread is first would differ. */
+/* Before the first thread is created: does what libc does the first time only, and which thread is first would
+   differ. */
 void libc_before_first_thread(void) HIDDEN;
-/* Before pthread_exit and pthread_cancel: loads the unwinder, which libc otherwise does in the thread that ends first. */
+/* Before pthread_exit and pthread_cancel: loads the unwinder, which libc otherwise does in the thread that ends
+   first. */
 void libc_before_unwinding(void) HIDDEN;
 #endif

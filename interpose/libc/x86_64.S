@@ -4,9 +4,9 @@
  * The frame's address lies in rbx while the real function runs, so that the unwinder finds the caller's rbx and return
  * address by ordinary rules, without thread-local storage: exceptions, cancellation and backtraces pass through.
  * The frame has no bytes on the stack, so the unwinder would take it for its caller's, which it knows by the address of
- * the end of the frame below (CFA): the CFA given here is 8 more than that, and the stack pointer has a rule of its own.
- * The return address on the stack is replaced by ours, in place. Neither libc_enter() and libc_leave() nor the runtime
- * touch vector or x87 registers.
+ * the end of the frame below (CFA): the CFA given here is 8 more than that, and the stack pointer has a rule of its
+ * own. The return address on the stack is replaced by ours, in place. Neither libc_enter() and libc_leave() nor the
+ * runtime touch vector or x87 registers.
  */
 #define RET 0
 #define SP 8
@@ -107,8 +107,8 @@ libc_stub:
 	.size libc_stub, . - libc_stub
 
 /*
- * The same for functions that look at their return address to know who calls (dlopen, dlsym): they shall find an address
- * in the caller's object. EXTRA is one where that object has "pop %rbp; ret", and brings us back.
+ * The same for functions that look at their return address to know who calls (dlopen, dlsym): they shall find an
+ * address in the caller's object. EXTRA is one where that object has "pop %rbp; ret", and brings us back.
  */
 	.hidden libc_stub_caller
 	.globl libc_stub_caller

@@ -3,9 +3,9 @@
  *
  * Looked at: shared objects and dynamic programs, between the first and the last instruction of each function that
  * .eh_frame describes. Tables of numbers in .text may look like any instruction, but no unwinder needs to know about
- * them. Left out: libc and the dynamic linker, whose locks are ordered by what calls them (interpose/); what heddle-cc has
- * built, whose accesses are hooked; static programs, where libc cannot be told from the rest; and code that the program
- * writes itself.
+ * them. Left out: libc and the dynamic linker, whose locks are ordered by what calls them (interpose/); what heddle-cc
+ * has built, whose accesses are hooked; static programs, where libc cannot be told from the rest; and code that the
+ * program writes itself.
  *
  * Of the libraries in `with_plain` every load and store is led away, not only the atomic ones: see there.
  *
@@ -33,9 +33,10 @@ static const char *const left_out[] = {
 };
 
 /*
- * The libraries behind OpenMP, libgomp of gcc, libomp of LLVM (also as libiomp5). Their threads look at counters and flags
- * by relaxed loads, which are plain instructions, before they choose an atomic one, spin or sleep. What they do with a
- * word is then in an order only if all of it is. They are small, and what they do is rare beside the program's own work.
+ * The libraries behind OpenMP, libgomp of gcc, libomp of LLVM (also as libiomp5). Their threads look at counters and
+ * flags by relaxed loads, which are plain instructions, before they choose an atomic one, spin or sleep. What they do
+ * with a word is then in an order only if all of it is. They are small, and what they do is rare beside the program's
+ * own work.
  */
 static const char *const with_plain[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
 
@@ -120,7 +121,8 @@ static void patch_function(uint64_t from, uint64_t to, bool plain)
 			patch_atomic((uint64_t)i, *i);
 }
 
-/* .eh_frame_hdr, in the one form that linkers write: a sorted table of (function, description), as distances from here. */
+/* .eh_frame_hdr, in the one form that linkers write: a sorted table of (function, description), as distances from
+   here. */
 struct frame_index {
 	uint8_t version, pointer, count_form, table_form;
 	int32_t frames;
@@ -162,7 +164,7 @@ static void patch_object(const struct object *o, const struct mapped *code)
 		patch_described(o, &row, code);
 }
 
-/* ---- what is mapped ------------------------------------------------------------------------------------------------ */
+/* ---- what is mapped ---------------------------------------------------------------------------------------------- */
 
 static void look(uint64_t from, uint64_t to, bool fresh)
 {

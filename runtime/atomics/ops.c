@@ -1,16 +1,18 @@
 /*
- * One atomic instruction of an unmodified binary, as an op on the 16 bytes around its address; or a plain load or store,
- * on all such pieces that it touches.
+ * One atomic instruction of an unmodified binary, as an op on the 16 bytes around its address; or a plain load or
+ * store, on all such pieces that it touches.
  *
- * Recording: the op's place in the chain of its object and the access itself are one step, under the lock of the object's
- * stamps. What it follows: a read, the last write; a write, the last write and the reads since. Reads are kept one a
- * thread, in READERS places; a reader that finds none follows the one whose place it takes, and so does then every write
- * after it. Spinning readers therefore log nothing, however many they are (up to READERS), and however long they spin.
- * The op shows before the lock is let go: whoever follows it is in a recording that has it, also after a kill.
+ * Recording: the op's place in the chain of its object and the access itself are one step, under the lock of the
+ * object's stamps. What it follows: a read, the last write; a write, the last write and the reads since. Reads are kept
+ * one a thread, in READERS places; a reader that finds none follows the one whose place it takes, and so does then
+ * every write after it. Spinning readers therefore log nothing, however many they are (up to READERS), and however long
+ * they spin. The op shows before the lock is let go: whoever follows it is in a recording that has it, also after a
+ * kill.
  *
  * Replaying: the edges of the op have been waited for; reads of one object since the same write may go in any order.
  *
- * An instruction that faults is no op. It is made again in the stub, outside of ours, and faults there as the program's.
+ * An instruction that faults is no op. It is made again in the stub, outside of ours, and faults there as the
+ * program's.
  */
 #include "loader/arch/arch.h"
 #include "runtime/atomics/atomics.h"

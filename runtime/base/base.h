@@ -54,7 +54,8 @@ static inline bool is_error(long r)
 	return (unsigned long)r > -4096ul;
 }
 
-/* A lock that is held for some instructions; 0 is free. In the child of a fork by another thread it is set to 0 again. */
+/* A lock that is held for some instructions; 0 is free. In the child of a fork by another thread it is set to 0
+   again. */
 static inline void brief_lock(uint32_t *lock)
 {
 	for (unsigned round = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); round++)

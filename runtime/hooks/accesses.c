@@ -1,8 +1,8 @@
 /*
  * What the program does at a hook, as accesses of the scheme.
  *
- * It is cut into accesses that each lie in one granule; each is an event of its own, so that an edge can point between any two.
- * The last part is counted by the hook itself when it closes its bracket.
+ * It is cut into accesses that each lie in one granule; each is an event of its own, so that an edge can point between
+ * any two. The last part is counted by the hook itself when it closes its bracket.
  *
  * --verify: every value read is hashed, and the hash goes to the stream every VERIFY_EVERY reads.
  */
@@ -347,7 +347,7 @@ HOOK(copy)
 	return (struct hook_result){ addr, done };
 }
 
-/* ---- code that the compiler cannot see into ------------------------------------------------------------------------ */
+/* ---- code that the compiler cannot see into ---------------------------------------------------------------------- */
 
 /* a: bytes, b: kind, c: characters of a string */
 HOOK(enter)
@@ -368,7 +368,7 @@ HOOK(poll)
 	return (struct hook_result){ 0, 1 };
 }
 
-/* ---- for hooks.c ------------------------------------------------------------------------------------------------------- */
+/* ---- for hooks.c ------------------------------------------------------------------------------------------------- */
 
 #define HOOK_BODY(name) hook_##name,
 hook_body *const hook_bodies[] = { HOOK_OPS(HOOK_BODY) };

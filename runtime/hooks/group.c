@@ -1,12 +1,14 @@
 /*
- * Code that the compiler cannot see into, and calls that change the address space: ranges that a thread keeps for itself.
+ * Code that the compiler cannot see into, and calls that change the address space: ranges that a thread keeps for
+ * itself.
  *
  * A group: enter, perhaps for several ranges, then the code, then leave. A scheme with claims holds the ranges, and the
  * group is one event. Otherwise each granule is an event; they all count as finished only at leave, since until then
  * nobody else may go on with them.
  *
- * The ranges of a group come in any order. So that two groups do not wait for each other, only one thread at a time is in
- * one while recording; a plain access holds one granule at most, and waits for nothing. Replay follows what was possible.
+ * The ranges of a group come in any order. So that two groups do not wait for each other, only one thread at a time is
+ * in one while recording; a plain access holds one granule at most, and waits for nothing. Replay follows what was
+ * possible.
  */
 #include "runtime/runtime.h"
 
@@ -130,15 +132,15 @@ void group_leave(struct thread *t, const struct order_ops *ops)
  * depends on which came first. They are made inside a group of the calling thread, if it makes hooked accesses.
  *
  * 1. The call's entry is complete before the group is left: what others have seen is in the recording.
- * 2. The call's ticket is taken before the group is entered, and at replay it counts as begun there: a thread that waits
- *    for it may be one whose access the group waits for.
+ * 2. The call's ticket is taken before the group is entered, and at replay it counts as begun there: a thread that
+ *    waits for it may be one whose access the group waits for.
  * 3. At replay the call waits for other tickets when the group has been left (c->leave_later), for the same reason.
  * 4. The scheme is told once more that the thread may wait: what follows the call follows the group.
- * 5. A scheme with times of ops is told that the op before, on the address space, is over: at replay this thread waits for it, and
- *    its accesses must not wait for this thread's group, so that has a later time.
+ * 5. A scheme with times of ops is told that the op before, on the address space, is over: at replay this thread waits
+ *    for it, and its accesses must not wait for this thread's group, so that has a later time.
  *
- * Memory that is mapped where nothing was needs no order: nobody has an address there. Longer ranges than SPACE_MOST are
- * not ordered: doc/nondeterminism.md.
+ * Memory that is mapped where nothing was needs no order: nobody has an address there. Longer ranges than SPACE_MOST
+ * are not ordered: doc/nondeterminism.md.
  */
 #define SPACE_MOST_CLAIMS   (1ull << 30)
 #define SPACE_MOST_GRANULES (1ull << 20)

@@ -1,20 +1,22 @@
 /*
  * What a group has entered, for three cases in which that is not enough.
  *
- * A string is entered as far as it could be read, and in pieces; a scheme with claims may give back what it holds when the next piece
- * or the next range is entered. So the string may be longer then than it was, or readable. After each range those that were
- * entered before are looked at again, and the rest is entered, too, and as much behind what is written: it may be a copy of the string.
+ * A string is entered as far as it could be read, and in pieces; a scheme with claims may give back what it holds when
+ * the next piece or the next range is entered. So the string may be longer then than it was, or readable. After each
+ * range those that were entered before are looked at again, and the rest is entered, too, and as much behind what is
+ * written: it may be a copy of the string.
  *
- * A fault inside a group (a function of libc's, inline assembler), and a handler that returns: the instruction is made again, and what
- * follows it in that code. The fault has ended the group, or a handler that waits for another thread would wait for ever. So the way
- * back from the handler enters the same ranges once more: what comes after is a group of its own. Whether there was a group
- * is in the fault's entry: at replay, a scheme with claims has none. A handler that goes back to another instruction has left
- * the code, for all we know, and nothing is entered.
+ * A fault inside a group (a function of libc's, inline assembler), and a handler that returns: the instruction is made
+ * again, and what follows it in that code. The fault has ended the group, or a handler that waits for another thread
+ * would wait for ever. So the way back from the handler enters the same ranges once more: what comes after is a group
+ * of its own. Whether there was a group is in the fault's entry: at replay, a scheme with claims has none. A handler
+ * that goes back to another instruction has left the code, for all we know, and nothing is entered.
  *
- * A fault in an access that found its claim, and so was made by the program itself: when it is made again, its bracket has been closed, and the
- * claim may be another's. So the way back enters a group for it, too, which __heddle_mended() leaves: the bytes around the place of the
- * fault, since it is not known where the access begins and ends. Longer ones than a page are the runtime's where faults are handled (group_until),
- * and a fault that the runtime meets is at the hook: signals_fault_at_hook().
+ * A fault in an access that found its claim, and so was made by the program itself: when it is made again, its bracket
+ * has been closed, and the claim may be another's. So the way back enters a group for it, too, which __heddle_mended()
+ * leaves: the bytes around the place of the fault, since it is not known where the access begins and ends. Longer ones
+ * than a page are the runtime's where faults are handled (group_until), and a fault that the runtime meets is at the
+ * hook: signals_fault_at_hook().
  */
 #include "runtime/runtime.h"
 

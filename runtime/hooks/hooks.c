@@ -129,8 +129,8 @@ bool order_fault(struct thread *t)
 		group_leave(t, scheme_ops);
 	if (!(t->self->events & 1))
 		return false;
-	/* The access counts as done, at record and replay alike. Where a bracket may be over many events, all that may be in
-	   it do: see HOOK_FAR. */
+	/* The access counts as done, at record and replay alike. Where a bracket may be over many events, all that may
+	   be in it do: see HOOK_FAR. */
 	uint64_t last = !scheme_ops || order_used->claims ? 2 * HOOK_FAR - 1 : 1;
 	__atomic_store_n(&t->self->events, (t->self->events | last) + 1, __ATOMIC_RELEASE);
 	order_set_until(t);
@@ -138,8 +138,8 @@ bool order_fault(struct thread *t)
 }
 
 /*
- * No loop runs in one bracket any more. A thread that has just set its group_until without a look at the flag is made to
- * do that before; one that is in such a bracket finishes it.
+ * No loop runs in one bracket any more. A thread that has just set its group_until without a look at the flag is made
+ * to do that before; one that is in such a bracket finishes it.
  */
 void order_handles_faults(struct process *p)
 {
@@ -153,14 +153,15 @@ void order_handles_faults(struct process *p)
 			__atomic_store_n(&thread_of(slot)->self->group_until, 0, __ATOMIC_RELAXED);
 }
 
-/* ---- the way in ------------------------------------------------------------------------------------------------------ */
+/* ---- the way in -------------------------------------------------------------------------------------------------- */
 
 #define HOOK_NUMBER(name) HOOK_NUMBER_##name,
 enum { HOOK_OPS(HOOK_NUMBER) };
 
 /*
- * Hooks look up claims by address, and there are claims for the program's range only. What a program maps elsewhere, at a place of its own choice,
- * would have those of other threads. It may be mapped before the first hook, which may be in a library that is loaded late.
+ * Hooks look up claims by address, and there are claims for the program's range only. What a program maps elsewhere, at
+ * a place of its own choice, would have those of other threads. It may be mapped before the first hook, which may be in
+ * a library that is loaded late.
  */
 static uint64_t mapped_outside;
 static bool any_hooked; /* one of the two is seen by who sets the other */
@@ -203,7 +204,8 @@ static bool is_quick(const struct thread *t, unsigned number)
 }
 
 /*
- * From entry.S, before anything of the program's is put away: only the scheme's `quick`. Not done: hook_run() comes next.
+ * From entry.S, before anything of the program's is put away: only the scheme's `quick`. Not done: hook_run() comes
+ * next.
  */
 struct hook_result hook_run_short(struct thread *t, unsigned number, uint64_t addr, uint64_t size, uint64_t value);
 struct hook_result hook_run_short(struct thread *t, unsigned number, uint64_t addr, uint64_t size, uint64_t value)
@@ -266,11 +268,12 @@ struct hook_result hook_run(struct thread *t)
 	return r;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 void order_own(struct thread *t)
 {
-	/* Another thread may look at it first. Release: what is in there (zeros) comes before it; two at once waste one. */
+	/* Another thread may look at it first. Release: what is in there (zeros) comes before it; two at once waste
+	   one. */
 	void *none = 0;
 	if (!__atomic_load_n(&t->order.own, __ATOMIC_ACQUIRE) && order_used->thread_size)
 		__atomic_compare_exchange_n(&t->order.own, &none, order_memory(order_used->thread_size), false,

@@ -75,11 +75,13 @@ bool group_enter(struct thread *t, const struct order_ops *ops, const struct hoo
 void group_leave(struct thread *t, const struct order_ops *ops);
 /* Between the two. */
 bool order_in_group(const struct thread *t);
-/* group_again.c: a group with strings in it, and one that a fault ended. group_add() enters a range (c: as the hook's). A fault has ended a
-   group (grouped), which the program will leave (comes_by); a handler returns, and it is entered again. */
+/* group_again.c: a group with strings in it, and one that a fault ended. group_add() enters a range (c: as the hook's).
+   A fault has ended a group (grouped), which the program will leave (comes_by); a handler returns, and it is entered
+   again. */
 bool group_add(struct thread *t, const struct order_ops *ops, const struct hook_site *site, uint64_t addr, uint64_t n,
 	       uint8_t kind, uint32_t c);
-/* A fault in a hooked access, in none: it is to be one when it is made again. False: no memory of the program's can be there. */
+/* A fault in a hooked access, in none: it is to be one when it is made again. False: no memory of the program's can be
+   there. */
 bool group_of_access(struct thread *t, uint64_t addr);
 void group_faulted(struct thread *t, uint64_t pc, uint64_t sp, bool grouped, bool comes_by);
 void group_return(struct thread *t, uint64_t pc, uint64_t sp);
@@ -95,8 +97,8 @@ void order_space_leave(struct call *c);
 
 /* ---- kernel.c: what the kernel wrote is the thread's access ------------------------------------------------------ */
 
-/* Gives the program n bytes that a call has written. For a thread with hooks it happens in order_given(), which comes when
-   the call's entry is complete; until then `from` must stay. -EFAULT if the program cannot have them. */
+/* Gives the program n bytes that a call has written. For a thread with hooks it happens in order_given(), which comes
+   when the call's entry is complete; until then `from` must stay. -EFAULT if the program cannot have them. */
 long order_give(struct thread *t, uint64_t to, const void *from, uint64_t n);
 void order_given(struct thread *t);
 /* For a thread with hooks: reads what the kernel is going to read, as accesses; c->real then points to the copies. */

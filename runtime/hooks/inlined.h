@@ -10,7 +10,8 @@ extern unsigned order_state_shift; /* of the size of a granule's state */
 extern bool order_is_chaotic;	   /* record under --chaos */
 void order_perturb(struct order_thread *t);
 
-/* Memory at a place of the program's own choice shares a state, which costs edges; schemes with claims refuse it: order_mapped(). */
+/* Memory at a place of the program's own choice shares a state, which costs edges; schemes with claims refuse it:
+   order_mapped(). */
 static inline void *order_state(uint64_t addr)
 {
 	if (unlikely(addr >= MAP_PROGRAM_END))

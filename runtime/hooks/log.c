@@ -8,11 +8,11 @@
  * 1. `used` is stored (release) after the bytes: whoever reads the header of a killed thread sees whole entries.
  * 2. `base` is the number of bytes that went to the stream before. A flush commits the ENTRY_ORDER, whose argument is
  *    base, then empties the room, and then moves base on. A kill after the first leaves the same piece twice, which the
- *    reader sees by its argument; one after the second leaves nothing. (Base before the room: and the same bytes would be there
- *    once more, as the piece that comes next.)
+ *    reader sees by its argument; one after the second leaves nothing. (Base before the room: and the same bytes would
+ *    be there once more, as the piece that comes next.)
  *
- * At replay a second window on the stream reads ENTRY_ORDER entries alone; the first one skips them. Of a stream that heddle
- * unpacks while it is read, this window has no other entries.
+ * At replay a second window on the stream reads ENTRY_ORDER entries alone; the first one skips them. Of a stream that
+ * heddle unpacks while it is read, this window has no other entries.
  */
 #include "runtime/hooks/hooks.h"
 #include "runtime/runtime.h"
@@ -44,7 +44,8 @@ void order_flush(struct thread *t)
 	log_commit(t, size);
 	__atomic_store_n(&room->used, 0, __ATOMIC_RELEASE); /* invariant 2 */
 	__atomic_store_n(&room->base, room->base + n, __ATOMIC_RELEASE);
-	/* release, for what is written into the room from here on: heddle may look meanwhile, and must see the base first */
+	/* release, for what is written into the room from here on: heddle may look meanwhile, and must see the base
+	   first */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
@@ -130,7 +131,7 @@ static bool next_piece(struct thread *t)
 		if (e->flags != 1 || e->result < 0 || (uint64_t)e->result + sizeof *e + 8 > e->size)
 			cannot("the trace has a damaged order entry: record again");
 		if (*(const uint64_t *)(e + 1) < c->bytes || !e->result)
-			continue; /* invariant 2; an empty piece has nothing to say, or is replaced (commands/schedule.c) */
+			continue; /* invariant 2; an empty piece is replaced (commands/schedule.c), or has nothing */
 		if (*(const uint64_t *)(e + 1) > c->bytes)
 			cannot("a piece of the order log of thread %u is missing: the trace is damaged",
 			       (unsigned long)t->slot);

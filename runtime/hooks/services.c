@@ -51,9 +51,10 @@ void order_services_start(void)
 /* ---- locks ------------------------------------------------------------------------------------------------ */
 
 /*
- * A lock is free, or taken, perhaps while somebody waits; whose process that was is beside it. In the child of a fork the
- * locks that gone threads held are in its memory, in some state of some granule: they have the parent's mark, and count as
- * free. Nobody of the child's can have seen one of them before, so one exchange tells: who gets a foreign mark has the lock.
+ * A lock is free, or taken, perhaps while somebody waits; whose process that was is beside it. In the child of a fork
+ * the locks that gone threads held are in its memory, in some state of some granule: they have the parent's mark, and
+ * count as free. Nobody of the child's can have seen one of them before, so one exchange tells: who gets a foreign mark
+ * has the lock.
  */
 enum { FREE, TAKEN, WANTED, LOCK_STATES = 4 };
 
@@ -134,7 +135,8 @@ void order_begun(struct order_thread *o)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Of a thread that makes very many accesses not all are disturbed: those who spin for what it holds would spin ever longer. */
+/* Of a thread that makes very many accesses not all are disturbed: those who spin for what it holds would spin ever
+   longer. */
 enum { CHAOS_ALL = 20000, CHAOS_LATER = 16 };
 
 void order_perturb(struct order_thread *o)
@@ -202,7 +204,7 @@ void order_wait_event(struct order_thread *o, uint32_t slot, uint64_t event)
 	order_wait(o, event_is_finished, &e, "an access of another thread");
 }
 
-/* ---- what a thread knows, while recording ------------------------------------------------------------------------------ */
+/* ---- what a thread knows, while recording ------------------------------------------------------------------------ */
 
 /* Remembers "all events of `slot` below `event` are finished"; true if it was known. */
 static bool learn(struct thread *t, uint32_t slot, uint64_t event)
@@ -228,8 +230,8 @@ bool order_known(struct order_thread *o, uint32_t slot, uint64_t event)
 
 /*
  * The lock order. Each thread keeps for its last OP_EVENTS ops how many accesses it had finished when the op began. Who
- * follows that op (it has seen the op's stamp, which was stored with release after this) knows that all of them are done.
- * An entry that was used again meanwhile is seen by its number, read before and after: then nothing is learned.
+ * follows that op (it has seen the op's stamp, which was stored with release after this) knows that all of them are
+ * done. An entry that was used again meanwhile is seen by its number, read before and after: then nothing is learned.
  * libheddle.so does the same for ops of its own: see cut.h.
  */
 void order_op_begins(struct thread *t)
@@ -252,7 +254,7 @@ void order_op_follows(struct thread *t, uint64_t stamp)
 		learn(t, slot, events);
 }
 
-/* ---- for schemes with claims --------------------------------------------------------------------------------------- */
+/* ---- for schemes with claims ------------------------------------------------------------------------------------- */
 
 struct hook_self *order_self(uint32_t slot)
 {
@@ -261,7 +263,8 @@ struct hook_self *order_self(uint32_t slot)
 	return self ? self : &none;
 }
 
-/* Mapped when somebody first asks; the table stays when the slot is used again. With those of the next slot: a hook may look there (HOOK_PAGES). */
+/* Mapped when somebody first asks; the table stays when the slot is used again. With those of the next slot: a hook may
+   look there (HOOK_PAGES). */
 uint8_t *order_claims(uint32_t slot)
 {
 	static uint32_t lock, mapped; /* slots */

@@ -2,17 +2,17 @@
  * Locks and system calls as events of the scheme, for schemes that want them (acquire and release filled: global,
  * lamport). The common edges and tickets order them in any case.
  *
- * An op is two events: `release` when it begins, before anybody can be woken by it, and `acquire` when it is over, after
- * everything it can wait for. So is a system call. All of them are on one object: what follows in real time gets a later
- * time, and so no chain of waits at replay can be a circle through the common edges.
+ * An op is two events: `release` when it begins, before anybody can be woken by it, and `acquire` when it is over,
+ * after everything it can wait for. So is a system call. All of them are on one object: what follows in real time gets
+ * a later time, and so no chain of waits at replay can be a circle through the common edges.
  *
  * Inside a group (hooks.c) of a libc function that allocates, an op is no event: the common edges must do.
  *
  * What a call writes is written between the two, after what the call waited for: another `acquire` comes before it. So
  * does one before a handler, which at replay waits for what had begun when it was called, and one when a thread begins.
  *
- * A signal that interrupts an op or a call in its middle leaves a release without an acquire; replay sees by the count in
- * the signal's entry that there was one, and begins the handler only then: it asks before and after.
+ * A signal that interrupts an op or a call in its middle leaves a release without an acquire; replay sees by the count
+ * in the signal's entry that there was one, and begins the handler only then: it asks before and after.
  *
  * A scheme with regions ends them there (pause), in threads that make hooked accesses.
  */
@@ -45,8 +45,8 @@ void order_cut(struct thread *t)
 void order_before_wait(struct thread *t)
 {
 	/*
-	 * Once, also if an op that a signal interrupted for nothing is begun again. Not inside a group, for which the bracket is
-	 * asked and not t->holds: at replay the program goes through a group without coming to us.
+	 * Once, also if an op that a signal interrupted for nothing is begun again. Not inside a group, for which the
+	 * bracket is asked and not t->holds: at replay the program goes through a group without coming to us.
 	 */
 	if (pauses && t->hooked && !t->order_paused && !(t->self->events & 1)) {
 		t->order.event = t->self->events / 2;
@@ -57,8 +57,8 @@ void order_before_wait(struct thread *t)
 		order_released(t);
 }
 
-/* What others get from a call they get after it has read its inputs. A time or region from before would let replay wait in
-   a circle: the call for others, they for these accesses. */
+/* What others get from a call they get after it has read its inputs. A time or region from before would let replay wait
+   in a circle: the call for others, they for these accesses. */
 void order_before_wait_again(struct thread *t)
 {
 	t->order_paused = t->order_released = false;

@@ -91,7 +91,8 @@ static void end(struct thread *t)
 		op_end(t);
 	} else {
 		op_outcome(t, pool.outcome);
-		/* Before others can follow: who finds our stamp must find the op finished, also if we are killed here. */
+		/* Before others can follow: who finds our stamp must find the op finished, also if we are killed
+		   here. */
 		op_end(t);
 		pool_unlock();
 	}
@@ -119,7 +120,8 @@ static bool map(uint64_t at, uint64_t n)
 	return !is_error(r);
 }
 
-/* For what the heap itself needs. It is mostly never touched: links are half as long as all slices together, but used only where blocks begin. */
+/* For what the heap itself needs. It is mostly never touched: links are half as long as all slices together, but used
+   only where blocks begin. */
 static bool map_table(uint64_t at, uint64_t n)
 {
 	return !is_error(
@@ -293,7 +295,8 @@ static uint32_t find_run(const struct bin *bins, uint32_t n)
 	return 0;
 }
 
-/* Makes the mapped part longer at its end, so that a free run of n slices is there, or of `better` if the system can. */
+/* Makes the mapped part longer at its end, so that a free run of n slices is there, or of `better` if the system
+   can. */
 static bool grow(uint32_t n, uint64_t better)
 {
 	if (pool.top > 1 && heap_spans[pool.top - 1].use == SPAN_FREE)
@@ -328,8 +331,8 @@ static bool grow(uint32_t n, uint64_t better)
 	return true;
 }
 
-/* n slices at a multiple of `align` bytes; 0 if there is no memory. Without a use yet. `grows`: likely to be made longer,
-   so a place with room behind it is better. */
+/* n slices at a multiple of `align` bytes; 0 if there is no memory. Without a use yet. `grows`: likely to be made
+   longer, so a place with room behind it is better. */
 static uint32_t take_run(uint32_t n, uint64_t align, bool grows, bool *zero)
 {
 	uint64_t padded = n + (MAX(align, HEAP_SLICE) >> HEAP_SLICE_SHIFT) - 1;

@@ -50,9 +50,10 @@ _Static_assert(HEAP_LINKS + HEAP_BYTES / 2 <= MAP_ARENAS_END, "there is room for
 #define HEAP_COUNT (HEAP_BYTES >> HEAP_SLICE_SHIFT)
 
 /*
- * Free blocks are linked outside of themselves: a word for every 16 bytes holds, for a free block that begins there, the next
- * one of its list with HEAP_FREED, else 0. So the allocator neither reads nor writes what is the program's. A program that
- * still uses a block after free() finds there, at replay too, what it left there itself, and cannot break a list.
+ * Free blocks are linked outside of themselves: a word for every 16 bytes holds, for a free block that begins there,
+ * the next one of its list with HEAP_FREED, else 0. So the allocator neither reads nor writes what is the program's. A
+ * program that still uses a block after free() finds there, at replay too, what it left there itself, and cannot break
+ * a list.
  */
 struct heap_block;
 #define HEAP_FREED 1ul

@@ -1,9 +1,10 @@
 /*
  * The program's limits on itself (setrlimit, ulimit) and what the runtime does in the same process.
  *
- * The kernel does not tell them apart. A limit that stands in the way is lifted as far as its hard limit for the one call that needs it, and
- * put back; another thread of the program may get through meanwhile, which is recorded as it happened. A program that also
- * lowered its hard limit, and is not root, leaves no way: then the caller gets the kernel's error.
+ * The kernel does not tell them apart. A limit that stands in the way is lifted as far as its hard limit for the one
+ * call that needs it, and put back; another thread of the program may get through meanwhile, which is recorded as it
+ * happened. A program that also lowered its hard limit, and is not root, leaves no way: then the caller gets the
+ * kernel's error.
  */
 #include "runtime/runtime.h"
 

@@ -9,8 +9,8 @@ struct mapped {
 	bool readable, writable, executable, shared;
 };
 
-/* Reads the list whole: touching memory must not change it under our feet. Returns its text, which is the caller's until
-   maps_done(); 0 if there is no /proc. */
+/* Reads the list whole: touching memory must not change it under our feet. Returns its text, which is the caller's
+   until maps_done(); 0 if there is no /proc. */
 const char *maps_read(void);
 void maps_done(void);
 /* The same into memory of the caller's, MAPS_ROOM bytes, for who cannot wait for another to be done. */

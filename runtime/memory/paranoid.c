@@ -1,14 +1,14 @@
 /*
- * --paranoid: at a system call now and then, the pages that changed since the last look are hashed, and replay compares. What
- * changes memory without an event is found near its cause, with its page.
+ * --paranoid: at a system call now and then, the pages that changed since the last look are hashed, and replay
+ * compares. What changes memory without an event is found near its cause, with its page.
  *
- * Both directions walk all pages that count, upwards, and compare them with the list of the last look. What is new, another, or
- * gone is a change; record logs them, replay expects the same ones.
+ * Both directions walk all pages that count, upwards, and compare them with the list of the last look. What is new,
+ * another, or gone is a change; record logs them, replay expects the same ones.
  *
- * A look is only taken by a thread that is alone in its process: what others write between two events of theirs has no fixed place
- * at replay. And not at a futex call, which replay may leave out. Once there were other threads, stacks and kept registers do not
- * count: replay waits where the recording did not, or the other way round, and the runtime leaves other values in registers
- * that nobody uses any more; functions under way have put some of them into memory.
+ * A look is only taken by a thread that is alone in its process: what others write between two events of theirs has no
+ * fixed place at replay. And not at a futex call, which replay may leave out. Once there were other threads, stacks and
+ * kept registers do not count: replay waits where the recording did not, or the other way round, and the runtime leaves
+ * other values in registers that nobody uses any more; functions under way have put some of them into memory.
  */
 #include "runtime/memory/pages.h"
 #include "runtime/runtime.h"
@@ -35,7 +35,7 @@ static uint32_t counts[2];    /* how long they are */
 static uint64_t last_event;   /* replay: of the last look, 0: there was none */
 static uint64_t calls, after; /* record: the next look comes after so many calls */
 
-/* ---- record: a change is logged ---------------------------------------------------------------------------------------- */
+/* ---- record: a change is logged ---------------------------------------------------------------------------------- */
 
 static void log_change(struct look *l, uint64_t from, uint32_t len, uint64_t hash)
 {
@@ -43,7 +43,7 @@ static void log_change(struct look *l, uint64_t from, uint32_t len, uint64_t has
 	call_block(&l->c, BLOCK_HASH, 0, from, len, &hash);
 }
 
-/* ---- replay: a change is expected -------------------------------------------------------------------------------------- */
+/* ---- replay: a change is expected -------------------------------------------------------------------------------- */
 
 static _Noreturn void differs(struct look *l, uint64_t at, const char *how)
 {
@@ -81,7 +81,7 @@ static void expect_change(struct look *l, uint64_t from, uint32_t len, uint64_t 
 	l->b = block_next(b);
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 static void change(struct look *l, uint64_t from, uint32_t len, uint64_t hash)
 {

@@ -3,9 +3,9 @@
  * counts the reads of the present version. A reader logs the version that it read; a writer logs the version that it
  * replaced and how often that was read. Replay lets a read wait for its version, and a write for version and reads.
  *
- * Entry of a read: version. Of a write, or of a read and write in one: version, reads. 16 bytes: the same for each half.
- * It is left out when the thread knows without: a read by who has read or written this version before; a write by such
- * a thread, when nobody else has read the version. (InstantReplay logs every access.)
+ * Entry of a read: version. Of a write, or of a read and write in one: version, reads. 16 bytes: the same for each
+ * half. It is left out when the thread knows without: a read by who has read or written this version before; a write by
+ * such a thread, when nobody else has read the version. (InstantReplay logs every access.)
  *
  * 1. Record: a granule's lock is held from before to after. Reads of one granule could overlap, but they are shorter
  *    than the two atomics that would count a reader in and out.

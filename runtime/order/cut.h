@@ -1,12 +1,13 @@
 /*
- * Where a thread's region ends (region.c explains the words), as libheddle.so does it, too: an op on a mutex that needs nobody else is done
- * there, and must leave what order_op_begins() leaves.
+ * Where a thread's region ends (region.c explains the words), as libheddle.so does it, too: an op on a mutex that needs
+ * nobody else is done there, and must leave what order_op_begins() leaves.
  */
 #ifndef ORDER_CUT_H
 #define ORDER_CUT_H
 #include <stdint.h>
 
-/* How many accesses were finished when an op began. For the last OP_EVENTS ops of a thread: who follows one of them knows that these are done. */
+/* How many accesses were finished when an op began. For the last OP_EVENTS ops of a thread: who follows one of them
+   knows that these are done. */
 #define OP_EVENTS 64
 struct op_events {
 	uint64_t op, events;
@@ -21,7 +22,8 @@ struct order_cut {
 	struct op_events *noted; /* of the thread's ops */
 };
 
-/* Release: replay takes it as the end of all accesses before; and so do others that see the new count, while recording. */
+/* Release: replay takes it as the end of all accesses before; and so do others that see the new count, while
+   recording. */
 static inline void cut_now(struct order_cut *c)
 {
 	uint64_t events = (*c->events | c->mask) + 1;
@@ -30,7 +32,8 @@ static inline void cut_now(struct order_cut *c)
 	__atomic_store_n(c->events, events, __ATOMIC_RELEASE);
 }
 
-/* Before others can see the op's stamp. They look at its number, at `events`, and at the number again: so that is 0 meanwhile. */
+/* Before others can see the op's stamp. They look at its number, at `events`, and at the number again: so that is 0
+   meanwhile. */
 static inline void cut_note(struct op_events *noted, uint64_t op, uint64_t events)
 {
 	struct op_events *e = &noted[op % OP_EVENTS];

@@ -34,8 +34,8 @@ static void open(void)
 	clocks[ACCESSES] = clocks[SYNCHRONISATION] = (struct clock){ 0 };
 }
 
-/* Clocks begin anew: how far they were depends on what other threads did beside the fork, which is of another moment at replay. One of those, which
-   are gone, may have held a lock. */
+/* Clocks begin anew: how far they were depends on what other threads did beside the fork, which is of another moment at
+   replay. One of those, which are gone, may have held a lock. */
 static void forked(struct order_thread *t)
 {
 	(void)t;

@@ -13,8 +13,8 @@
  *    so for every other thread. Those at time c do not conflict with it, by 1. Accesses that are held together count
  *    as done at the time of the last, so each may be reached while those before are still held.
  * 3. The number of the next event is read from the log in advance (`ahead`), and counts from the time of the last one
- *    that has begun: not every number need be an event of ours, and the next one may be of the slot's next thread, whose
- *    time begins with that of its parent. A thread that waits elsewhere (for a lock, in a system
+ *    that has begun: not every number need be an event of ours, and the next one may be of the slot's next thread,
+ *    whose time begins with that of its parent. A thread that waits elsewhere (for a lock, in a system
  *    call) therefore holds nobody back who came before it: the op is an event too, with a time after that of the op
  *    which it waits for, through their object. So in every chain of waits times fall, and no chain is a circle. Ops
  *    themselves do not wait here; they are ordered in any case.

@@ -1,7 +1,7 @@
 /*
- * leap:field: LEAP as its paper has it, with static elements for locations. The compiler gives each access the number of
- * an element (compiler/elements.c): a type's field in a class of objects, or whatever had to be merged. There are few of
- * them, so vectors are few and long: all objects of a type share one, and so does a whole array.
+ * leap:field: LEAP as its paper has it, with static elements for locations. The compiler gives each access the number
+ * of an element (compiler/elements.c): a type's field in a class of objects, or whatever had to be merged. There are
+ * few of them, so vectors are few and long: all objects of a type share one, and so does a whole array.
  *
  * Entry: accesses of the element so far, when another thread had it last. The rest is leap.c's, invariants 1 to 4, with
  * "element" for "granule", and:
@@ -10,8 +10,8 @@
  *    memory that was freed: then another object may be there, of another element, and the two are not ordered.
  * 2. A thread may be between before and after for several granules of one element: the lock is taken once and counted.
  *    `owner` is stored by its holder alone, so that a thread reads its own number there only if it holds the lock.
- * 3. Several elements at once are taken in any order. That is no circle: who takes several holds a lock that only one such
- *    thread has (accesses.c, enter), and all others wait with none.
+ * 3. Several elements at once are taken in any order. That is no circle: who takes several holds a lock that only one
+ *    such thread has (accesses.c, enter), and all others wait with none.
  */
 #include "compiler/hooks.h"
 #include "order.h"

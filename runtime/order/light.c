@@ -1,7 +1,7 @@
 /*
  * light: only flows are logged, from a write to a read of another thread (Light; as AggrePlay and TPLAY describe it).
- * A write that no other thread reads, a blind one, is not logged and not ordered. The schedule is computed before replay
- * by a solver: commands/light_solve.c.
+ * A write that no other thread reads, a blind one, is not logged and not ordered. The schedule is computed before
+ * replay by a solver: commands/light_solve.c.
  *
  * Words
  *   write word  per granule: who wrote it last, (slot + 1) << 48 | event; 0: nobody. BUSY: it is being written.
@@ -9,26 +9,26 @@
  *               place. While the write word has not changed since, a read is not logged (the paper's prec check).
  *
  * Entries, the granule as a step from the last one logged:
- *   writer << 1, granule, event, back   a read, and a write of fewer than 8 bytes, since it keeps the others: it saw event
- *                                       `event` of slot writer - 1; writer 0: what was there at first. back > 0: the
- *                                       flow before it of this granule went on until `back` events ago.
+ *   writer << 1, granule, event, back   a read, and a write of fewer than 8 bytes, since it keeps the others: it saw
+ *                                       event `event` of slot writer - 1; writer 0: what was there at first. back > 0:
+ *                                       the flow before it of this granule went on until `back` events ago.
  *   1, granule, back                    a flow went on until `back` events ago; now the table forgets it.
  *   writer, event                       an op (of a lock, a thread, a system call) that follows event `event` of slot
  *                                       writer - 1, the op before it; the event as a step from the last one logged so.
  * For replay the solver writes another log: entries {slot, event}: this event follows that one.
  *
- * 1. Record: a write sets BUSY, then the data, then the word (each with release); a read takes word, data, word again. If
- *    the word is the same and not BUSY, the data is of that write. So reads store nothing and take no lock.
- * 2. Replay has no order but the schedule's: each read of another thread's write, against all writes that are read. What
- *    is not in it (blind writes; a thread's reads of its own writes) may come in between: flow determinism is what the
- *    paper promises, and only if nothing blind is in the way. Ops keep their own order, all of them one chain: it is logged
- *    as flows are, and the schedule keeps it, so that no wait of the schedule's can be circular with one at an op. A process
- *    that is killed leaves only the first read of the flows that it was in: those may end too early.
+ * 1. Record: a write sets BUSY, then the data, then the word (each with release); a read takes word, data, word again.
+ *    If the word is the same and not BUSY, the data is of that write. So reads store nothing and take no lock.
+ * 2. Replay has no order but the schedule's: each read of another thread's write, against all writes that are read.
+ *    What is not in it (blind writes; a thread's reads of its own writes) may come in between: flow determinism is what
+ *    the paper promises, and only if nothing blind is in the way. Ops keep their own order, all of them one chain: it
+ *    is logged as flows are, and the schedule keeps it, so that no wait of the schedule's can be circular with one at
+ *    an op. A process that is killed leaves only the first read of the flows that it was in: those may end too early.
  *
  * light:ww also logs the order of writes, and which threads have read before a write, and needs no solver. It is exact:
  * 3. Record: under the granule's lock, so {log; access} is one step. Edges go from the last write, and for a write also
- *    from each thread that has read since the last write, to what this thread has done by now (`upto`): its reads of this
- *    granule are among that, since each sets `upto` before it unlocks. Edges that are known are left out.
+ *    from each thread that has read since the last write, to what this thread has done by now (`upto`): its reads of
+ *    this granule are among that, since each sets `upto` before it unlocks. Edges that are known are left out.
  * 4. Replay waits for the edges. All go forward in time, so no wait is circular.
  */
 #include "vector.h"
@@ -142,8 +142,8 @@ static void read_of(struct order_thread *t, uint64_t granule, uint64_t word)
 	*p = (struct prec){ granule + 1, word, t->event, t->event };
 }
 
-/* A write is about to end the flow that the table has there. Logged before the access: entries are in order of events, and
-   an `after` may come after the `before` of later ones. */
+/* A write is about to end the flow that the table has there. Logged before the access: entries are in order of events,
+   and an `after` may come after the `before` of later ones. */
 static void ends_flow(struct order_thread *t, uint64_t granule)
 {
 	struct prec *p = prec_of(t->own, granule);
@@ -404,7 +404,7 @@ static void forked(struct order_thread *t)
 	}
 }
 
-/* ---- print -------------------------------------------------------------------------------------------------------- */
+/* ---- print ------------------------------------------------------------------------------------------------------- */
 
 #ifdef HEDDLE_TOOL
 #include "light.h"

@@ -5,8 +5,8 @@
 #define ORDER_LIGHT_H
 #include "vector.h"
 
-/* A flow from a write to the reads of it that one thread made in a row; or from one op (of locks, threads, system calls) to
-   the next. */
+/* A flow from a write to the reads of it that one thread made in a row; or from one op (of locks, threads, system
+   calls) to the next. */
 #define LIGHT_OPS (~0ull)
 struct light_flow {
 	uint64_t granule; /* its address; LIGHT_OPS: none */
@@ -42,8 +42,8 @@ struct light_outcome {
 
 /*
  * commands/light_solve.c: a schedule of all events that flows name, in which every read sees the write of its flow: Z3,
- * integer difference logic, window by window, where a walk over them is not right. logs[i].entry of thread i is replaced by what replay waits for.
- * 0: done. -1: there is none, or the time is up: see outcome->problem.
+ * integer difference logic, window by window, where a walk over them is not right. logs[i].entry of thread i is
+ * replaced by what replay waits for. 0: done. -1: there is none, or the time is up: see outcome->problem.
  */
 int light_solve(struct order_log_text *logs, uint32_t threads, const struct light_limits *limits,
 		struct light_outcome *outcome);

@@ -18,7 +18,7 @@ void *run_memory(size_t n)
 	return p;
 }
 
-/* ---- coroutines ------------------------------------------------------------------------------------------------------ */
+/* ---- coroutines -------------------------------------------------------------------------------------------------- */
 
 /* Another thread may run now; this one goes on when `ready`. */
 void run_stop(bool (*ready)(const void *), const void *arg)
@@ -55,7 +55,7 @@ bool run_can_go_on(const struct thread *t)
 	return t->started && !t->ended && (!t->ready || t->ready(t->arg));
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 static void set_up_thread(struct thread *t, uint32_t slot)
 {
@@ -213,7 +213,7 @@ const char *model_record(const struct order_scheme *s, const struct model_trace 
 	return problem;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------------------ */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void line(void *to, const char *format, ...)
 {

@@ -3,8 +3,8 @@
  *
  * One run is a sequence of choices: at each step one of the threads that can go on is chosen, and runs until it has
  * done its event, waits, or comes to a place where another might interfere (order_chaos(), and between before, access
- * and after). A run is repeated from its beginning with the choices of the run before, the last one changed, until there
- * is no other: an exhaustive search that needs no copy of a state.
+ * and after). A run is repeated from its beginning with the choices of the run before, the last one changed, until
+ * there is no other: an exhaustive search that needs no copy of a state.
  */
 #include "model_run.h"
 #ifdef HEDDLE_TOOL

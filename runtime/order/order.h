@@ -103,8 +103,8 @@ void order_taken(struct order_thread *t);
 void order_lock(uint32_t *lock);
 void order_unlock(uint32_t *lock);
 
-/* Replay: waits until ready(arg) is true. Looks, yields, then sleeps in small steps; notices a replay that stands still.
-   `ready` must use acquire loads where what it waits for was published. why: for "where each thread stands". */
+/* Replay: waits until ready(arg) is true. Looks, yields, then sleeps in small steps; notices a replay that stands
+   still. `ready` must use acquire loads where what it waits for was published. why: for "where each thread stands". */
 void order_wait(struct order_thread *t, bool (*ready)(const void *arg), const void *arg, const char *why);
 /* Replay: has thread `slot` finished all events below `event`? (acquire) */
 bool order_finished(uint32_t slot, uint64_t event);
@@ -122,10 +122,11 @@ uint32_t order_slots(void);
 struct order_thread *order_thread_of(uint32_t slot);
 
 /*
- * Record: everything about event t->event is logged, and from here on nobody else accesses the granule before this thread
- * has finished its access. If the process dies now, replay makes this access still, since nobody can tell whether it took
- * place; if it dies before, replay does not. Called between `before` and the access; an `access`, `span` or `drop` of a
- * scheme calls it itself, where it holds the granules, and so does an `acquire` or `release` that others wait for.
+ * Record: everything about event t->event is logged, and from here on nobody else accesses the granule before this
+ * thread has finished its access. If the process dies now, replay makes this access still, since nobody can tell
+ * whether it took place; if it dies before, replay does not. Called between `before` and the access; an `access`,
+ * `span` or `drop` of a scheme calls it itself, where it holds the granules, and so does an `acquire` or `release` that
+ * others wait for.
  */
 void order_begun(struct order_thread *t);
 /* Record under --chaos: perhaps yields. Put it between check and access, where bad luck would show a fault. */
@@ -141,7 +142,7 @@ _Noreturn void order_cannot(const char *what);
 /* The option after the scheme's name: "field" in leap:field; "" if none. The list has one line per variant. */
 extern const char *order_variant;
 
-/* ---- for schemes with claims --------------------------------------------------------------------------------------- */
+/* ---- for schemes with claims ------------------------------------------------------------------------------------- */
 
 /* The program's addresses are below 1 << ORDER_ADDRESS_BITS. */
 #ifndef ORDER_ADDRESS_BITS
@@ -150,7 +151,8 @@ extern const char *order_variant;
 struct hook_self;
 /* A slot's counts, for all below order_slots(); they stay, and go on counting, when the slot is used again. */
 struct hook_self *order_self(uint32_t slot);
-/* A slot's table of claims, one byte per page (compiler/hooks.h) of the program's memory, zero at first; 0: there are none (the tool). */
+/* A slot's table of claims, one byte per page (compiler/hooks.h) of the program's memory, zero at first; 0: there are
+   none (the tool). */
 uint8_t *order_claims(uint32_t slot);
 /* Record: every thread of the process has run a full barrier between the call and the return. */
 void order_membarrier(void);
@@ -160,20 +162,20 @@ void order_relax(unsigned *looked);
 /* ---- what a scheme is ----------------------------------------------------------------------------------- */
 
 struct order_ops {
-	/* Once, before the program's first instruction. Sets all static variables: the model runs a scheme many times in
-	   one process. Optional. */
+	/* Once, before the program's first instruction. Sets all static variables: the model runs a scheme many times
+	   in one process. Optional. */
 	void (*open)(void);
-	/* On the parent, before the child exists; its `own` is there, perhaps of an earlier thread of that slot. An event of
-	   its own, like acquire and release. Optional. */
+	/* On the parent, before the child exists; its `own` is there, perhaps of an earlier thread of that slot. An
+	   event of its own, like acquire and release. Optional. */
 	void (*create)(struct order_thread *t, struct order_thread *child);
 	/* On the thread itself, before its first access and after its last; also when replay has come to where the
 	   recording of this thread ends. Optional. */
 	void (*begin)(struct order_thread *t);
 	void (*end)(struct order_thread *t);
 	/*
-	 * Around the access at t->event: `before` may wait and log, and keeps every other recorded access of the granule
-	 * out (or, for a read, every write) until `after`. `after` must not wait. done: the access has taken place;
-	 * otherwise it would have faulted: undo as far as possible, the program's handler comes next.
+	 * Around the access at t->event: `before` may wait and log, and keeps every other recorded access of the
+	 * granule out (or, for a read, every write) until `after`. `after` must not wait. done: the access has taken
+	 * place; otherwise it would have faulted: undo as far as possible, the program's handler comes next.
 	 * A thread may be between before and after for many granules at once (code that the compiler cannot see into):
 	 * it comes to them in ascending order.
 	 */
@@ -182,23 +184,25 @@ struct order_ops {
 	/* Instead of {before; access_perform; after}, for schemes that validate and retry. Optional.
 	   false: it would fault, and nothing has happened. */
 	bool (*access)(struct order_thread *t, struct access *a);
-	/* The same for a load or store, where nothing needs to be logged, waited for or looked at twice: comes first, from a shorter way in.
-	   false: nothing has happened, and `access` comes next. Optional; not under --chaos or --verify. */
+	/* The same for a load or store, where nothing needs to be logged, waited for or looked at twice: comes first,
+	   from a shorter way in. false: nothing has happened, and `access` comes next. Optional; not under --chaos or
+	   --verify. */
 	bool (*quick)(struct order_thread *t, struct access *a);
-	/* On the thread itself, outside of any event, before everything at which it may wait for another thread, at record or
-	   replay: locks, joins, system calls, its own end. May move `events` on. Optional. */
+	/* On the thread itself, outside of any event, before everything at which it may wait for another thread, at
+	   record or replay: locks, joins, system calls, its own end. May move `events` on. Optional. */
 	void (*pause)(struct order_thread *t);
-	/* For schemes with claims: keeps all others away from [addr, addr + size) (kind: who does not read, or not write),
-	   besides what is held already, until drop. May wait. It is all one event. Optional. */
+	/* For schemes with claims: keeps all others away from [addr, addr + size) (kind: who does not read, or not
+	   write), besides what is held already, until drop. May wait. It is all one event. Optional. */
 	void (*hold)(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);
 	void (*drop)(struct order_thread *t, bool done);
-	/* For schemes with claims: an access over several granules, not cut. Optional; empty: the common part cuts it, and
-	   each part is an event of its own. */
+	/* For schemes with claims: an access over several granules, not cut. Optional; empty: the common part cuts it,
+	   and each part is an event of its own. */
 	bool (*span)(struct order_thread *t, struct access_span *s);
 	/* Optional; empty: only the common lock edges order synchronisation, as they always do. The op on `object` (any
-	   number) is under way and no other op of that object can come between. An op is an event of its own for a scheme
-	   that fills these, with its own t->event. They must come with everything at which replay may wait for another
-	   thread: acquire after what can wait (lock, join, end of a system call), release before what others may wait for. */
+	   number) is under way and no other op of that object can come between. An op is an event of its own for a
+	   scheme that fills these, with its own t->event. They must come with everything at which replay may wait for
+	   another thread: acquire after what can wait (lock, join, end of a system call), release before what others
+	   may wait for. */
 	void (*acquire)(struct order_thread *t, uint64_t object);
 	void (*release)(struct order_thread *t, uint64_t object);
 	/* In the child of a fork; the other threads are gone. Optional. */
@@ -218,7 +222,8 @@ struct order_log_text {
 	size_t n, room;
 };
 
-/* `heddle order NAME`: prints the log as the papers write it; for the runtime's build it is empty. See commands/order.c. */
+/* `heddle order NAME`: prints the log as the papers write it; for the runtime's build it is empty. See
+   commands/order.c. */
 struct order_printer {
 	void (*line)(void *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	void *to;
@@ -239,8 +244,9 @@ struct order_scheme {
 	uint32_t version;    /* raised whenever its entries change; kept in the trace */
 	uint32_t state_size; /* per granule: 0, or a power of two up to 64 */
 	uint32_t thread_size; /* of order_thread.own */
-	/* Has a fast path: `begin` sets claims and shift of order_self(). hook_self.events is then what counts: t->event is
-	   events / 2 when an op is called, and an op may move events on. Whatever the hook does at once is one event. */
+	/* Has a fast path: `begin` sets claims and shift of order_self(). hook_self.events is then what counts:
+	   t->event is events / 2 when an op is called, and an op may move events on. Whatever the hook does at once is
+	   one event. */
 	bool claims;
 	struct order_ops record, replay;
 #ifdef HEDDLE_TOOL
@@ -248,12 +254,14 @@ struct order_scheme {
 	void (*print)(const struct order_printer *p);
 	/* tplay: does this entry tell of a violation of atomicity? The addresses of its two sites. Optional. */
 	bool (*violation)(const uint64_t *numbers, unsigned n, uint64_t sites[2]);
-	/* What an entry tells of, in the plural, and of how many (1 so far), for heddle stat: "flows". Optional; empty: "entries". */
+	/* What an entry tells of, in the plural, and of how many (1 so far), for heddle stat: "flows". Optional; empty:
+	   "entries". */
 	const char *(*entries)(const uint64_t *numbers, unsigned n, uint64_t *count);
 	/* One entry of a log, for heddle dump: reads numbers, appends text. Optional. */
 	void (*describe)(const uint64_t *numbers, unsigned n, char *to, size_t room);
-	/* light: makes, from the log of a recording, the one that replay reads: each logs[slot].entry is replaced (malloc).
-	   first: events of this process begin there. seconds: 0 is no limit. Returns what went wrong, or 0. Optional. */
+	/* light: makes, from the log of a recording, the one that replay reads: each logs[slot].entry is replaced
+	   (malloc). first: events of this process begin there. seconds: 0 is no limit. Returns what went wrong, or 0.
+	   Optional. */
 	const char *(*solve)(struct order_log_text *logs, uint32_t threads, uint64_t first, unsigned seconds,
 			     void (*progress)(size_t done, size_t all, double seconds));
 #endif

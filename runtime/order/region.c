@@ -13,28 +13,31 @@
  *   name     (slot, region) in a word: who came last. See shadow_word.h.
  *   coarse   a page with claims. region_claims.c
  *   fine     a page whose granules have words. region_words.c
- *   own      a granule of a fine page that one thread comes to again and again is its own, until another wants it: a claim of a granule.
+ *   own      a granule of a fine page that one thread comes to again and again is its own, until another wants it: a
+ *            claim of a granule.
  *
  * Why it is exact
- * 1. Conflicting accesses (of a byte, by two threads, one of them a write) do not overlap. Coarse: by page claims. A hit
- *    is inside a bracket, and who takes a claim away clears it, has every core run a barrier, and waits for the bracket:
- *    either the hit sees the claim gone, or its bracket is seen. A thread may also let go of a claim itself, outside its
- *    brackets: claims_let_go(). Fine: by the word's lock; a read without the lock counts
- *    only if the word was unlocked, and the same, before and after; and a granule of its own is taken from its owner as a claim is, with the
- *    lock for the clearing.
- * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's, by
- *    an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put under
- *    its lock; or, where only the thread is known (an owner of a page or granule, readers of a page, many readers of a word), it is the last
- *    region which that thread has begun, looked up after its claim was taken away or the word was locked for all to see.
- * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the end
- *    is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which ends the
- *    bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their holder waits for brackets and for words, and
- *    takes the locks of further pages only if they are free; a word's holder, once it has closed its bracket, takes no other lock, and waits
- *    for nothing but brackets (of who owned the granule). So no wait is circular.
- * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since it
- *    was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge cuts, and
- *    so does `pause`, before anything else at which replay may wait. So the end of a region needs only its beginning,
- *    and all beginnings wait for earlier ones.
+ * 1. Conflicting accesses (of a byte, by two threads, one of them a write) do not overlap. Coarse: by page claims. A
+ *    hit is inside a bracket, and who takes a claim away clears it, has every core run a barrier, and waits for the
+ *    bracket: either the hit sees the claim gone, or its bracket is seen. A thread may also let go of a claim itself,
+ *    outside its brackets: claims_let_go(). Fine: by the word's lock; a read without the lock counts
+ *    only if the word was unlocked, and the same, before and after; and a granule of its own is taken from its owner as
+ *    a claim is, with the lock for the clearing.
+ * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's,
+ *    by an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put
+ *    under its lock; or, where only the thread is known (an owner of a page or granule, readers of a page, many readers
+ *    of a word), it is the last region which that thread has begun, looked up after its claim was taken away or the
+ *    word was locked for all to see.
+ * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the
+ *    end is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which
+ *    ends the bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their
+ *    holder waits for brackets and for words, and takes the locks of further pages only if they are free; a word's
+ *    holder, once it has closed its bracket, takes no other lock, and waits for nothing but brackets (of who owned the
+ *    granule). So no wait is circular.
+ * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since
+ *    it was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge
+ *    cuts, and so does `pause`, before anything else at which replay may wait. So the end of a region needs only its
+ *    beginning, and all beginnings wait for earlier ones.
  * 5. A region that is looked up in another thread's count is not too old. For claims, the barrier on every core makes
  *    the count seen. A read of a word with many readers stores nothing, so its thread makes a full barrier when it does
  *    that first in a region, and who locks the word makes one before it looks: either the reader finds the word locked,
@@ -49,7 +52,7 @@
  */
 #include "region.h"
 
-/* ---- regions ------------------------------------------------------------------------------------------------------------ */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 /* Invariant 4: the region ends here. Locks and unlocks of mutexes that need nobody else do the same in libheddle.so. */
 static void cut(struct order_thread *t)
@@ -62,14 +65,15 @@ static void cut(struct order_thread *t)
 	t->event = own->self->events / 2;
 }
 
-/* An entry stands at the number before its cut, the next one counts from the number after: else each cost a byte more. */
+/* An entry stands at the number before its cut, the next one counts from the number after: else each cost a byte
+   more. */
 static void cut_after_entry(struct order_thread *t)
 {
 	cut(t);
 	t->last_entry = t->event;
 }
 
-/* ---- edges -------------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------- */
 
 __attribute__((noinline)) bool region_edge(struct order_thread *t, uint32_t slot, uint64_t region)
 {
@@ -105,7 +109,7 @@ static __attribute__((noinline)) void await_edge(struct order_thread *t)
 	order_wait_event(t, slot, region_end(own->logged[slot]));
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------------- */
+/* ---- record ------------------------------------------------------------------------------------------------------ */
 
 static void open(void)
 {
@@ -160,7 +164,8 @@ static bool record_access(struct order_thread *t, struct access *a)
 	return outcome == DONE;
 }
 
-/* The other threads are gone, and how far they had come is not the same at replay: who has their slots next begins anew. */
+/* The other threads are gone, and how far they had come is not the same at replay: who has their slots next begins
+   anew. */
 static void forget_others(struct order_thread *t)
 {
 	for (uint32_t slot = 0; slot < order_slots(); slot++) {
@@ -179,7 +184,7 @@ static void record_forked(struct order_thread *t)
 	forget_others(t);
 }
 
-/* ---- replay ------------------------------------------------------------------------------------------------------------- */
+/* ---- replay ------------------------------------------------------------------------------------------------------ */
 
 /* One byte answers for all memory: whatever is not at an entry of the log goes on at once. */
 static const uint8_t always[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
@@ -222,7 +227,7 @@ static void replay_drop(struct order_thread *t, bool done)
 	(void)t, (void)done;
 }
 
-/* ---- for the tool ------------------------------------------------------------------------------------------------------- */
+/* ---- for the tool ------------------------------------------------------------------------------------------------ */
 
 #ifdef HEDDLE_TOOL
 #include "print.h"

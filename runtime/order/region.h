@@ -8,7 +8,8 @@
 #include "shadow_word.h"
 #include "compiler/hooks.h"
 
-/* Numbers of a region: 1 << REGION_SHIFT. 0 makes every event a region of its own: so that papers' examples can be read. */
+/* Numbers of a region: 1 << REGION_SHIFT. 0 makes every event a region of its own: so that papers' examples can be
+   read. */
 #ifdef HEDDLE_TOOL
 #define REGION_SHIFT 0
 #elif !defined(REGION_SHIFT)
@@ -101,7 +102,7 @@ static inline uint8_t claim_now(const struct region_thread *own, uint64_t addr)
 	return __atomic_load_n(&own->claims[page_number(addr)], __ATOMIC_RELAXED);
 }
 
-/* ---- region.c: brackets, regions, edges ------------------------------------------------------------------------------ */
+/* ---- region.c: brackets, regions, edges -------------------------------------------------------------------------- */
 
 /* Opens the bracket of the event that is under way. Plain: what shows it to others is said at each use. */
 static inline void bracket_open(struct region_thread *own)
@@ -155,7 +156,7 @@ static inline bool region_follows(struct region_thread *own, uint32_t me, uint64
 	return !name || word_slot(name) == me || own->known[word_slot(name)] >= word_region(name);
 }
 
-/* ---- region_claims.c -------------------------------------------------------------------------------------------------- */
+/* ---- region_claims.c --------------------------------------------------------------------------------------------- */
 
 enum outcome { DONE, FAULTS, LOOK_AGAIN };
 
@@ -172,7 +173,8 @@ static inline uint8_t page_state(const struct page *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
-/* Of each slot, once it has claims: set by its thread before the first. Release and acquire: who shares a bit of `readers` with it looks, too. */
+/* Of each slot, once it has claims: set by its thread before the first. Release and acquire: who shares a bit of
+   `readers` with it looks, too. */
 extern struct region_thread *region_threads[REGION_SLOTS];
 void pages_open(void);
 void pages_forked(void);
@@ -187,13 +189,13 @@ static inline void claims_settle(struct region_thread *own)
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
 /* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */
 enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
-/* The last region of a thread that may have an access under a claim (or in a granule that it owned) which is gone for all to see; had: else nobody
-   needs to wait for its bracket. */
+/* The last region of a thread that may have an access under a claim (or in a granule that it owned) which is gone for
+   all to see; had: else nobody needs to wait for its bracket. */
 uint64_t region_left(uint32_t slot, bool had);
 /* A fine page becomes this thread's, or its to read. */
 void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
 
-/* ---- region_words.c --------------------------------------------------------------------------------------------------- */
+/* ---- region_words.c ---------------------------------------------------------------------------------------------- */
 
 enum outcome words_access(struct order_thread *t, struct page *p, struct access *a);
 /* A load or store, if the page is fine, the word free, and no edge needed. False: nothing has happened. */
@@ -201,8 +203,8 @@ bool words_quick(struct order_thread *t, struct access *a);
 /* A read of at most SPAN_WORDS granules, if that can be had without a lock; else LOOK_AGAIN. */
 #define SPAN_WORDS 8
 enum outcome words_span(struct order_thread *t, struct access_span *s);
-/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or owns one; none is locked. disowned: those that
-   others owned are nobody's now, and the bracket is closed. */
+/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or owns one; none is
+   locked. disowned: those that others owned are nobody's now, and the bracket is closed. */
 bool words_lock(struct order_thread *t, uint64_t from, uint64_t to, bool *disowned);
 /* Takes the edges for `kind`; the words are locked. True: some were logged. */
 bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind);
@@ -213,7 +215,7 @@ void words_clear(uint64_t page);
 /* Edges from everybody who accessed the page by its words; it is not fine any more, and nobody owns one of them. */
 void words_collect(struct order_thread *t, uint64_t page);
 
-/* ---- region_hold.c ----------------------------------------------------------------------------------------------------- */
+/* ---- region_hold.c ----------------------------------------------------------------------------------------------- */
 
 void hold_open(void);
 /* Keeps others away from the range, too, until hold_drop(). Leaves the bracket open. */

@@ -7,7 +7,8 @@
  */
 #include "region.h"
 
-/* A page that was taken away this often (let go does not count) becomes fine. Few: a revocation costs as much as several hundred words. */
+/* A page that was taken away this often (let go does not count) becomes fine. Few: a revocation costs as much as
+   several hundred words. */
 #ifndef CONTESTS
 #define CONTESTS 4
 #endif
@@ -34,12 +35,12 @@ void pages_open(void)
 		region_threads[i] = 0;
 }
 
-/* ---- the page's lock ------------------------------------------------------------------------------------------------- */
+/* ---- the page's lock --------------------------------------------------------------------------------------------- */
 
 #define LOCK_HELD (1u << 31)
 
-/* Waits with the bracket closed. A lock that a fork left behind names another process and is taken over: whoever held it
-   is not here, and what it had not finished did not happen. */
+/* Waits with the bracket closed. A lock that a fork left behind names another process and is taken over: whoever held
+   it is not here, and what it had not finished did not happen. */
 static void lock_page(struct page *p)
 {
 	for (unsigned looked = 0;; order_relax(&looked)) {
@@ -72,7 +73,7 @@ static void set_state(struct page *p, enum page_state state)
 	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELEASE);
 }
 
-/* ---- revocation -------------------------------------------------------------------------------------------------------- */
+/* ---- revocation -------------------------------------------------------------------------------------------------- */
 
 /* The claim of a thread; 0: the slot has had none that made an access. */
 static uint8_t *claim_of(uint32_t slot, uint64_t addr)
@@ -101,18 +102,21 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
 	       __atomic_fetch_and(claim, (uint8_t)~bits, __ATOMIC_ACQUIRE) & bits;
 }
 
-/* ---- letting go ----------------------------------------------------------------------------------------------------------- */
+/* ---- letting go -------------------------------------------------------------------------------------------------- */
 
 /*
- * To take a claim away costs some microseconds, to let go of it nothing but the next miss. So where a thread synchronises with others, which is where
- * data that is not raced for changes hands, it lets go of the pages that have moved before. Who comes next finds CLAIM_LET_GO and needs no
- * barrier; and the last region is one that the lock order mostly implies, so nothing is logged.
+ * To take a claim away costs some microseconds, to let go of it nothing but the next miss. So where a thread
+ * synchronises with others, which is where data that is not raced for changes hands, it lets go of the pages that have
+ * moved before. Who comes next finds CLAIM_LET_GO and needs no barrier; and the last region is one that the lock order
+ * mostly implies, so nothing is logged.
  *
- * Exact: the byte is stored after everything that the thread did with its claim (release), and who finds it (acquire, with the page's
- * lock) comes after that. The thread itself can use the page again only by a miss, which takes the page's lock and stores another byte.
- * let_go is stored before the byte. A later one may be found there: then the edge is from a later region that has ended, too.
+ * Exact: the byte is stored after everything that the thread did with its claim (release), and who finds it (acquire,
+ * with the page's lock) comes after that. The thread itself can use the page again only by a miss, which takes the
+ * page's lock and stores another byte. let_go is stored before the byte. A later one may be found there: then the edge
+ * is from a later region that has ended, too.
  *
- * A page moves as long as somebody else than the last one comes for it: for LET_GO_AGAIN times that the same thread came back it was in vain.
+ * A page moves as long as somebody else than the last one comes for it: for LET_GO_AGAIN times that the same thread
+ * came back it was in vain.
  */
 #define LET_GO_AGAIN 8
 
@@ -150,8 +154,8 @@ static void count_return(const struct region_thread *own, struct page *p, uint64
 /*
  * The last region of `slot` that may have an access of a page in it, whose claim has been cleared for all to see. If it
  * is in a bracket, there may be accesses of this page in it that found the claim: it is waited for, and since a loop in
- * one bracket has events of many regions, what counts is how far the thread has come then. Acquire: what it did is seen.
- * This thread's own bracket is closed, so two that wait for each other do not.
+ * one bracket has events of many regions, what counts is how far the thread has come then. Acquire: what it did is
+ * seen. This thread's own bracket is closed, so two that wait for each other do not.
  */
 uint64_t region_left(uint32_t slot, bool had)
 {
@@ -167,10 +171,10 @@ uint64_t region_left(uint32_t slot, bool had)
 #define BLOCK_BYTES 4096
 
 /*
- * A membarrier interrupts all cores and costs some microseconds, whatever it is for; and who takes pages of others one after the
- * other mostly needs the next ones, too. So claims of pages that follow are taken away with the same barrier, under their locks: the more, the
- * longer that goes on. Who needs one of them again claims it without another barrier, since nobody else has a claim. Locks that are
- * held are not waited for.
+ * A membarrier interrupts all cores and costs some microseconds, whatever it is for; and who takes pages of others one
+ * after the other mostly needs the next ones, too. So claims of pages that follow are taken away with the same barrier,
+ * under their locks: the more, the longer that goes on. Who needs one of them again claims it without another barrier,
+ * since nobody else has a claim. Locks that are held are not waited for.
  */
 #ifndef AHEAD
 #define AHEAD 128
@@ -215,8 +219,8 @@ static void clear_owned_ahead(struct ahead *ahead, const struct page *p, uint64_
 		}
 }
 
-/* Its last region with the page: at least the one in which it got the page, and which follows all before. (It may have closed its bracket
-   again to wait for another page, and then that region does not seem to have begun.) */
+/* Its last region with the page: at least the one in which it got the page, and which follows all before. (It may have
+   closed its bracket again to wait for another page, and then that region does not seem to have begun.) */
 static void set_left(struct page *p, uint32_t owner, uint64_t region, uint8_t left)
 {
 	uint64_t got = word_region(p->writer);
@@ -285,8 +289,8 @@ static uint64_t clear_shared_ahead(struct ahead *ahead, const struct order_threa
 	return who;
 }
 
-/* Takes the page from all its readers but this thread, with an edge from each, and those that follow: who writes them will find the readers
-   without claims, and nobody in the middle of a read. True: somebody had a claim. */
+/* Takes the page from all its readers but this thread, with an edge from each, and those that follow: who writes them
+   will find the readers without claims, and nobody in the middle of a read. True: somebody had a claim. */
 static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr)
 {
 	uint32_t slots = order_slots();
@@ -315,7 +319,7 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 	return some;
 }
 
-/* ---- a page becomes fine, and coarse again --------------------------------------------------------------------------------- */
+/* ---- a page becomes fine, and coarse again ----------------------------------------------------------------------- */
 
 static void remember_fine(uint64_t page)
 {
@@ -329,7 +333,8 @@ static void remember_fine(uint64_t page)
 	order_unlock(&fine_lock);
 }
 
-/* Nobody has a claim; this thread's access is the last. Release: the words are empty before the page is seen as fine. */
+/* Nobody has a claim; this thread's access is the last. Release: the words are empty before the page is seen as
+   fine. */
 static void make_fine(struct page *p, uint64_t addr)
 {
 	uint64_t page = addr & ~(PAGE_BYTES - 1);
@@ -346,8 +351,8 @@ static void make_fine(struct page *p, uint64_t addr)
 
 /*
  * Every thread may be among its words. A thread looks at the page's state in its bracket before it touches a word, so
- * after the membarrier it has either seen the new state or is in a bracket that is waited for, or it waits for something
- * with its bracket closed and a word locked, which words_collect() waits for: it takes no further lock.
+ * after the membarrier it has either seen the new state or is in a bracket that is waited for, or it waits for
+ * something with its bracket closed and a word locked, which words_collect() waits for: it takes no further lock.
  */
 void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
 {
@@ -381,12 +386,13 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 	bracket_open_to_look(own); /* also if somebody else was faster: the caller looks again */
 }
 
-/* ---- an access that misses --------------------------------------------------------------------------------------------------- */
+/* ---- an access that misses --------------------------------------------------------------------------------------- */
 
 /*
- * A thread that seldom takes pages from others loses little by it, and contests that are past do not count: what moves now
- * and then shall stay coarse. It is the thread that is asked and not the page: where many pages are contested at once, each of them is seldom
- * taken. Accesses are counted, since a cut moves the numbers on. A revocation costs about as much as a thousand hits.
+ * A thread that seldom takes pages from others loses little by it, and contests that are past do not count: what moves
+ * now and then shall stay coarse. It is the thread that is asked and not the page: where many pages are contested at
+ * once, each of them is seldom taken. Accesses are counted, since a cut moves the numbers on. A revocation costs about
+ * as much as a thousand hits.
  */
 #ifndef LONG_USE
 #define LONG_USE 512 /* accesses */
@@ -439,8 +445,9 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
 }
 
 /*
- * Pages are small, and most memory is used in larger pieces: with a page that a thread gets in peace it also gets those that follow in its
- * block, if they have the same past, and nobody needs to be asked or waited for. What threads use side by side has not, so each gets its own.
+ * Pages are small, and most memory is used in larger pieces: with a page that a thread gets in peace it also gets those
+ * that follow in its block, if they have the same past, and nobody needs to be asked or waited for. What threads use
+ * side by side has not, so each gets its own.
  */
 /* Has it let go of the page, in a region that this thread follows? */
 static uint64_t has_left(const struct region_thread *own, uint32_t slot, uint64_t addr)

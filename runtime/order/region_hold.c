@@ -1,7 +1,7 @@
 /*
  * Ranges: many bytes that a thread accesses in one event, or that code which the compiler cannot see into will access
- * before the next hold_drop(). Pages with claims are held by the open bracket, fine pages by locks of all their words in
- * the range. Nothing is waited for while something is held: it is all given back, and tried again (invariant 3).
+ * before the next hold_drop(). Pages with claims are held by the open bracket, fine pages by locks of all their words
+ * in the range. Nothing is waited for while something is held: it is all given back, and tried again (invariant 3).
  */
 #include "region.h"
 
@@ -112,7 +112,8 @@ static bool try(struct order_thread *t, bool *disowned)
 	return true;
 }
 
-/* No granule is in two ranges: its word could be locked only once. What touches becomes one, for all that either wants. */
+/* No granule is in two ranges: its word could be locked only once. What touches becomes one, for all that either
+   wants. */
 static void add_range(struct region_thread *own, struct held new)
 {
 	for (unsigned i = 0; i < own->ranges;) {

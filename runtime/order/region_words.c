@@ -5,11 +5,11 @@
 
 /*
  * The lock is the top bit of `writer`; the name stays beside it. No store of the holder's may be seen before the bit (a
- * reader would find new data under an unlocked word), and a compare-and-swap does not promise that on aarch64: hence the
- * barrier. Acquire: data and readers are read after.
+ * reader would find new data under an unlocked word), and a compare-and-swap does not promise that on aarch64: hence
+ * the barrier. Acquire: data and readers are read after.
  *
- * Acquire fences here, and no acquire loads: on aarch64 such a load waits until the release store that closed the bracket before has left
- * the core, a fence for loads (dmb ishld) does not.
+ * Acquire fences here, and no acquire loads: on aarch64 such a load waits until the release store that closed the
+ * bracket before has left the core, a fence for loads (dmb ishld) does not.
  */
 static inline bool lock_word(struct words *w, uint64_t was)
 {
@@ -44,10 +44,10 @@ static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t
 /*
  * A sample of the accesses of fine pages. One thread in a long row, or only reads: then claims are cheaper than words.
  * A claim costs some 5 us when it is contested, a word about 10 ns an access, so a page should be left alone for a
- * thousand accesses to be worth claiming. A row of 16 samples of one thread is luck once in 2^16 for two equal users; one of
- * 64 reads, where one access of twenty writes, once in 27.
- * Each time that it was wrong, the row must be twice as long: threads that take turns must not pay for each. Each time that
- * the page was used for long before it was taken away again, it was right: forget_contests().
+ * thousand accesses to be worth claiming. A row of 16 samples of one thread is luck once in 2^16 for two equal users;
+ * one of 64 reads, where one access of twenty writes, once in 27.
+ * Each time that it was wrong, the row must be twice as long: threads that take turns must not pay for each. Each time
+ * that the page was used for long before it was taken away again, it was right: forget_contests().
  */
 #ifndef SAMPLE
 #define SAMPLE	    64
@@ -79,9 +79,10 @@ static __attribute__((noinline)) bool sample(struct order_thread *t, struct page
 	return true;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Does the word say already that this thread reads in this region, or that it need not say so? Then a read has nothing to store. */
+/* Does the word say already that this thread reads in this region, or that it need not say so? Then a read has nothing
+   to store. */
 static inline bool covered(const struct region_thread *own, uint32_t me, uint64_t writer, uint64_t readers)
 {
 	uint64_t name = word_name(me, region_now(own));
@@ -93,8 +94,8 @@ static inline bool covered(const struct region_thread *own, uint32_t me, uint64_
 
 /*
  * Among many readers the word does not say in which region this thread reads: who writes next looks at this thread's
- * count of events (invariant 5). So that must be seen to be in this region before the word is found unlocked for the last
- * time. Once per region: it is the beginning that counts.
+ * count of events (invariant 5). So that must be seen to be in this region before the word is found unlocked for the
+ * last time. Once per region: it is the beginning that counts.
  */
 static inline void show_region(struct region_thread *own)
 {
@@ -127,10 +128,10 @@ static inline enum outcome read_quickly(struct order_thread *t, struct words *w,
 }
 
 /*
- * The same over some granules, for a value that is wider than one. If no word has changed between the first look at all and
- * the last, nobody was in between, and what was read is of one moment. (A word that was written is not as it was: who
- * writes follows this thread's region, which the word names as a reader's, and that cuts its own unless it followed before;
- * and it cannot have, since this thread's region follows the name in the word.)
+ * The same over some granules, for a value that is wider than one. If no word has changed between the first look at all
+ * and the last, nobody was in between, and what was read is of one moment. (A word that was written is not as it was:
+ * who writes follows this thread's region, which the word names as a reader's, and that cuts its own unless it followed
+ * before; and it cannot have, since this thread's region follows the name in the word.)
  */
 enum outcome words_span(struct order_thread *t, struct access_span *s)
 {
@@ -164,13 +165,14 @@ enum outcome words_span(struct order_thread *t, struct access_span *s)
 	return done ? DONE : FAULTS;
 }
 
-/* ---- granules that are a thread's own ----------------------------------------------------------------------------------- */
+/* ---- granules that are a thread's own ---------------------------------------------------------------------------- */
 
 /*
- * A granule to which the same thread comes again and again becomes its own: to access it in its bracket it only needs to look at the word (also in
- * entry.S). Who else wants it locks the word, which ends that, has every core run a barrier, and waits for the owner's bracket, as for a
- * claim: then the word is one like any other, with the last region that the owner has begun. It costs as much as a hundred accesses of
- * words; in pages where that happens often, only few become somebody's own.
+ * A granule to which the same thread comes again and again becomes its own: to access it in its bracket it only needs
+ * to look at the word (also in entry.S). Who else wants it locks the word, which ends that, has every core run a
+ * barrier, and waits for the owner's bracket, as for a claim: then the word is one like any other, with the last region
+ * that the owner has begun. It costs as much as a hundred accesses of words; in pages where that happens often, only
+ * few become somebody's own.
  */
 #define DISOWNED_OFTEN 32
 #define SELDOM	       15 /* of as many times, in such a page */
@@ -204,8 +206,9 @@ static enum outcome own_access(struct order_thread *t, struct access *a)
 #define PAGE_WORDS (PAGE_BYTES / GRANULE)
 
 /*
- * Words of [from, to), in one page, that others own become words like any other. Those that somebody holds are left. True: there were some,
- * and the bracket is closed. What this thread holds meanwhile does no harm: an owner does not wait in its bracket.
+ * Words of [from, to), in one page, that others own become words like any other. Those that somebody holds are left.
+ * True: there were some, and the bracket is closed. What this thread holds meanwhile does no harm: an owner does not
+ * wait in its bracket.
  */
 static bool words_disown(struct order_thread *t, uint64_t from, uint64_t to)
 {
@@ -249,7 +252,7 @@ static bool take_from_owner(struct order_thread *t, const struct page *p, uint64
 	return words_disown(t, page, page + PAGE_BYTES);
 }
 
-/* ---- everything else: under the lock --------------------------------------------------------------------------------- */
+/* ---- everything else: under the lock ----------------------------------------------------------------------------- */
 
 /* Edges for a writer from those who read since the last write. */
 static bool edges_from_readers(struct order_thread *t, uint64_t readers)
@@ -259,7 +262,8 @@ static bool edges_from_readers(struct order_thread *t, uint64_t readers)
 
 	if (!(readers & WORD_MANY))
 		return region_edge_name(t, readers);
-	/* The lock must be seen before the counts are read: a reader that this misses finds the lock (see show_region). */
+	/* The lock must be seen before the counts are read: a reader that this misses finds the lock (see
+	   show_region). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && readers & word_bit(slot))
@@ -369,10 +373,10 @@ enum outcome words_access(struct order_thread *t, struct page *p, struct access 
 }
 
 /*
- * The state is looked at in the bracket, so who makes the page coarse waits for this thread. That look needs no order with the first one at the
- * word: one of before the page became fine is not there any more when the word is locked (that store comes after the look, on which it
- * depends), or looked at for the last time (the fence); and this thread's own mark is gone from a page that is not fine, by its own store or before a
- * membarrier.
+ * The state is looked at in the bracket, so who makes the page coarse waits for this thread. That look needs no order
+ * with the first one at the word: one of before the page became fine is not there any more when the word is locked
+ * (that store comes after the look, on which it depends), or looked at for the last time (the fence); and this thread's
+ * own mark is gone from a page that is not fine, by its own store or before a membarrier.
  */
 bool words_quick(struct order_thread *t, struct access *a)
 {
@@ -398,7 +402,7 @@ bool words_quick(struct order_thread *t, struct access *a)
 	return one_locked(t, p, w, a, was) == DONE;
 }
 
-/* ---- several at once -------------------------------------------------------------------------------------------------- */
+/* ---- several at once --------------------------------------------------------------------------------------------- */
 
 static void unlock_as_they_were(uint64_t from, uint64_t to)
 {
@@ -477,8 +481,9 @@ static uint64_t await_unlocked(const struct words *w)
 	return writer;
 }
 
-/* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one or owns one: who holds one may
-   make it its own. In a page that is not fine nobody owns one, so a thread that finds its mark finds one that counts. */
+/* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one or
+   owns one: who holds one may make it its own. In a page that is not fine nobody owns one, so a thread that finds its
+   mark finds one that counts. */
 void words_collect(struct order_thread *t, uint64_t page)
 {
 	uint64_t mine = region_of(t)->self->mine;

@@ -2,14 +2,15 @@
  * The words in which `region` remembers who came last: how they are packed and unpacked, and nothing else.
  *
  *   name     (slot, region): 13 bits of slot, 45 of region. 0 is nobody: regions are numbered from 1.
- *   writer   a name, the lock bit, and how often in a row its thread has come (streak); or, with OWNED and without a region, whose
- *            the granule is until somebody else takes it: see words_disown(). There are no readers then.
+ *   writer   a name, the lock bit, and how often in a row its thread has come (streak); or, with OWNED and without a
+ *            region, whose the granule is until somebody else takes it: see words_disown(). There are no readers then.
  *   readers  0: nobody. A name: one thread, and the last region in which it read. With the top bit set: many threads;
  *            bit slot % 63 is set for each.
  *
  * Why these widths: map.h has 8192 slots. A thread that began a region every microsecond would use 2^45 of them up in a
- * year, one whose handlers mend faults after 2^29 of those (see HOOK_FAR): then the recording ends. Two threads whose slots differ by a multiple of 63 share a bit of `readers`: a writer then takes an edge from
- * both, one of them for nothing, and who finds its bit set must still make sure that it knows the writer.
+ * year, one whose handlers mend faults after 2^29 of those (see HOOK_FAR): then the recording ends. Two threads whose
+ * slots differ by a multiple of 63 share a bit of `readers`: a writer then takes an edge from both, one of them for
+ * nothing, and who finds its bit set must still make sure that it knows the writer.
  */
 #ifndef SHADOW_WORD_H
 #define SHADOW_WORD_H

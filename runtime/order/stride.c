@@ -1,7 +1,7 @@
 /*
- * stride: writes of a location have versions, in order; a read takes no lock and logs its value with a bound: the version
- * that it sees a moment later (Stride). Which write it read is not known; replay infers it by bounded linkage: the newest
- * write up to the bound that wrote this value.
+ * stride: writes of a location have versions, in order; a read takes no lock and logs its value with a bound: the
+ * version that it sees a moment later (Stride). Which write it read is not known; replay infers it by bounded linkage:
+ * the newest write up to the bound that wrote this value.
  *
  * Entries at an event, for the first granule, then for the second (SECOND); `known` is what the thread last knew of the
  * granule's version:
@@ -11,18 +11,18 @@
  *   HELD | step << 3            a read within a bracket, under the lock, that saw version known + step
  *   FAULT                       a read that faults; it is made again
  *
- * 1. Record: a write counts the version, then writes, under the granule's lock. A read takes the value, then the version.
- *    So the write that it read has a version of at most the bound: the version is stored before the data (release
- *    fence), and loaded after it (acquire fence).
- * 2. Replay: writes come in the order of their versions. A logged read waits until the granule's version has reached the
- *    bound, and then returns the logged value; what it links to is the newest version up to the bound with that value.
- *    A read that was predicted returns the value that the thread knows. Neither looks at memory.
+ * 1. Record: a write counts the version, then writes, under the granule's lock. A read takes the value, then the
+ *    version. So the write that it read has a version of at most the bound: the version is stored before the data
+ *    (release fence), and loaded after it (acquire fence).
+ * 2. Replay: writes come in the order of their versions. A logged read waits until the granule's version has reached
+ *    the bound, and then returns the logged value; what it links to is the newest version up to the bound with that
+ *    value. A read that was predicted returns the value that the thread knows. Neither looks at memory.
  * 3. Waits cannot be circular: the bound was reached before the read was over. Where several granules are held together
  *    that is when their writes begin, so reads wait for `begun`; other writes wait until they are done (`version`).
  *
- * What is not certain: values and write order are those of the recording, but a read may be linked to another write than
- * it saw, with the same value (AggrePlay, figure 3), so order with other locations may be lost; and reads within a bracket
- * are done in place, where nothing keeps the next write out.
+ * What is not certain: values and write order are those of the recording, but a read may be linked to another write
+ * than it saw, with the same value (AggrePlay, figure 3), so order with other locations may be lost; and reads within a
+ * bracket are done in place, where nothing keeps the next write out.
  */
 #include "vector.h"
 
@@ -213,8 +213,8 @@ static bool take_head(struct order_thread *t, unsigned granule, uint64_t *head)
 	return true;
 }
 
-/* Bounded linkage: the newest version up to the bound with this value; 0: what was there at first; ORDER_NEVER: it is no
-   longer remembered. Later writes may take places while we look: then the read may be linked to none. */
+/* Bounded linkage: the newest version up to the bound with this value; 0: what was there at first; ORDER_NEVER: it is
+   no longer remembered. Later writes may take places while we look: then the read may be linked to none. */
 static uint64_t link_read(const struct state *s, uint64_t addr, uint32_t size, uint64_t value, uint64_t bound)
 {
 	uint64_t newest = __atomic_load_n(&s->begun, __ATOMIC_ACQUIRE), oldest = newest >= RING ? newest - RING + 1 : 1;

@@ -17,8 +17,8 @@
  *
  * Entries at an event; the low two bits of the first number say which:
  *   SPLIT                          the transaction ends here; or, at an acquire, it ends before that waits
- *   SPLIT | n << 2                 the thread ends here, and has had n transactions: to be counted, nothing waits for it
- *   VIOLATION | s << 2, n, here, there   the same, because of transaction n of s; addresses of the two sites
+ *   SPLIT | n << 2                 the thread ends here, and has had n transactions: to be counted, nothing waits for
+ *   it VIOLATION | s << 2, n, here, there   the same, because of transaction n of s; addresses of the two sites
  *   EDGE | s << 2, step            step: from the last transaction of s that this thread has waited for
  *   COUNTS | k << 2, k times {s, step}   threads whose counts have grown since this thread's last entry of them
  *
@@ -30,23 +30,24 @@
  *    transaction, and of an acquire the moment it was done. A thread that waits at an access waits for another thread
  *    to get through an access or acquire that began earlier (2); a thread that waits at an acquire waits for something
  *    that was done earlier. An acquire never lies within a transaction, or the second part would not hold.
- * 4. A split without a cycle costs a number and nothing else. Whether there was a cycle, and so a violation to report, the
- *    vector clocks say (RegionTrack): a thread's clock holds for each other thread the newest transaction that it
+ * 4. A split without a cycle costs a number and nothing else. Whether there was a cycle, and so a violation to report,
+ *    the vector clocks say (RegionTrack): a thread's clock holds for each other thread the newest transaction that it
  *    follows by accesses of a location or a lock, and from which of its own transactions on. T is violated by source S
  *    if S's clock has T.
- * 5. An edge to a write is left out where the counts logged at the same event include a read that the writer made later:
- *    program order does the rest. (This is why figure 2 of the paper has no e1→e7 and no e8→e13.)
+ * 5. An edge to a write is left out where the counts logged at the same event include a read that the writer made
+ *    later: program order does the rest. (This is why figure 2 of the paper has no e1→e7 and no e8→e13.)
  * 6. While a thread is between before and after of several granules, nothing has happened yet of what was begun, but
- *    transactions may begin and end. So accesses are entered (last write, count) in `after`, under the transaction that is
- *    then current; those that have ended before have none of them.
+ *    transactions may begin and end. So accesses are entered (last write, count) in `after`, under the transaction that
+ *    is then current; those that have ended before have none of them.
  * 7. Replay: `ended` and `reads` of a thread are release stores of its own; who waits for them loads with acquire.
  *    `ended` is stored before the event that begins the next transaction waits for anything; a SPLIT entry is looked at
  *    when the event before it is finished, so that it is stored before an acquire waits.
  * 8. In the child of a fork the other threads' transactions and reads are done, and numbers begin anew for those that
- *    come into their slots: whatever a state or the thread that forked knows of another thread from before is forgotten.
+ *    come into their slots: whatever a state or the thread that forked knows of another thread from before is
+ *    forgotten.
  *
- * `tplay:published` is the print: bookkeeping without the access, counts before it, and a split only if S directly waits
- * for T: a cycle of three transactions stands still at replay. It is there to be measured.
+ * `tplay:published` is the print: bookkeeping without the access, counts before it, and a split only if S directly
+ * waits for T: a cycle of three transactions stands still at replay. It is there to be measured.
  */
 #include "tplay.h"
 

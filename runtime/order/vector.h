@@ -65,7 +65,8 @@ static inline uint64_t *vector_of(struct pool *pool, struct vector *v, uint32_t 
 
 /* ---- what a thread last knew of a granule ------------------------------------------------------------------- */
 
-/* Direct mapped: who falls out costs an entry in the log. Record and replay do the same to it, so a hit is a hit in both. */
+/* Direct mapped: who falls out costs an entry in the log. Record and replay do the same to it, so a hit is a hit in
+   both. */
 #define KNOWN_PLACES 4096
 
 struct known {

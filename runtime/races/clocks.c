@@ -1,8 +1,8 @@
 /*
  * Vector clocks, and the threads that have them.
  *
- * Only its own thread changes a racer's clocks; its creator fills them before it runs, and who joins it reads them when it
- * has ended.
+ * Only its own thread changes a racer's clocks; its creator fills them before it runs, and who joins it reads them when
+ * it has ended.
  */
 #include "runtime/races/races.h"
 
@@ -84,8 +84,8 @@ struct racer *racer_of(struct thread *t)
 }
 
 /*
- * The thread that had the slot before has ended. If its creator knows all of its life, the new thread can go on with its
- * number; otherwise the two are in no order, and must not look as if they were.
+ * The thread that had the slot before has ended. If its creator knows all of its life, the new thread can go on with
+ * its number; otherwise the two are in no order, and must not look as if they were.
  */
 void racer_created(struct thread *parent, struct thread *child)
 {

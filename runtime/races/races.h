@@ -6,7 +6,8 @@
  * only keep the recorded order, is no synchronisation of the program and counts for nothing here.
  *
  * Words
- *   racer   a thread as the detector sees it: its number (never a slot, which is used again), its vector clock, its locks
+ *   racer   a thread as the detector sees it: its number (never a slot, which is used again), its vector clock, its
+ *           locks
  *   clocks  a vector clock: for each racer how far it is known
  *   object  what threads synchronise on, by address: a lock, a barrier, an atomic
  *   record  one access of a granule that may still race with a later one
@@ -96,14 +97,14 @@ void races_touch(struct thread *t, const struct touch *touch);
 uint32_t lockset_of(const uint64_t *locks, uint32_t count);
 void races_found(const struct record *before, const struct record *now, uint64_t addr);
 
-/* ---- story.c: what each thread did, for `heddle report` ------------------------------------------------------------ */
+/* ---- story.c: what each thread did, for `heddle report` ---------------------------------------------------------- */
 
 void story_op(struct thread *t, long result);
 void story_call(struct thread *t, unsigned nr);
 /* An access, and one of another thread's before it that it conflicts with. */
 void story_conflict(const struct record *before, const struct record *now, uint64_t addr, bool unordered);
 
-/* ---- places.c: where threads are at certain accesses ----------------------------------------------------------------- */
+/* ---- places.c: where threads are at certain accesses ------------------------------------------------------------- */
 
 void places_start(void);
 void places_look(struct thread *t);

@@ -1,9 +1,9 @@
 /*
  * The accesses of a granule that may still race with a later one, and the look at them with each new one.
  *
- * An access is dropped when a later one that comes after it stands for it: the same bytes or more, a write if it was one,
- * plain if it was. Whoever would race with the first races with the second. Up to KEPT accesses from different places in the
- * source stay all the same, so that a race is told with more of its places.
+ * An access is dropped when a later one that comes after it stands for it: the same bytes or more, a write if it was
+ * one, plain if it was. Whoever would race with the first races with the second. Up to KEPT accesses from different
+ * places in the source stay all the same, so that a race is told with more of its places.
  */
 #include "runtime/races/races.h"
 #include "runtime/races/watch.h"
@@ -77,7 +77,8 @@ static bool stands_for(const struct record *now, const struct record *x)
 	return as_plain && as_write && !(x->bytes & ~now->bytes);
 }
 
-/* What `now` follows: the newest access of another thread that it conflicts with, unless this thread has followed it already. */
+/* What `now` follows: the newest access of another thread that it conflicts with, unless this thread has followed it
+   already. */
 static bool followed(const struct record *newest, const struct record *now, struct record *found)
 {
 	for (const struct record *x = newest; x; x = x->next) {

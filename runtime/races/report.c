@@ -1,6 +1,6 @@
 /*
- * A race is told once for each pair of places in the source: appended to the file `races` in replay's work directory, as a
- * struct race, for `heddle replay` to print. Names and lines are in the program's own memory: its sites.
+ * A race is told once for each pair of places in the source: appended to the file `races` in replay's work directory,
+ * as a struct race, for `heddle replay` to print. Names and lines are in the program's own memory: its sites.
  */
 #include "runtime/races/races.h"
 #include <linux/fcntl.h>

@@ -1,5 +1,6 @@
 /*
- * Any scheme at replay, with a look at every access: nothing is claimed, so each one comes by here, in its recorded place.
+ * Any scheme at replay, with a look at every access: nothing is claimed, so each one comes by here, in its recorded
+ * place.
  */
 #include "loader/arch/arch.h"
 #include "runtime/races/races.h"
@@ -49,7 +50,7 @@ static void seen(struct order_thread *o, const struct access *a, bool changed)
 	races_atomic(racer_of(t), a->addr, parts, true);
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 static const uint8_t nothing[2] = { 0, 0 };
 
@@ -126,8 +127,8 @@ static uint64_t cut_string(uint64_t addr, uint64_t size, uint32_t string)
 	return ends ? ends : size;
 }
 
-/* Of the hooks copy and enter: the site is an argument of theirs, and so is the unit of a string. A call that changes the
-   address space holds it, too, and is no access. */
+/* Of the hooks copy and enter: the site is an argument of theirs, and so is the unit of a string. A call that changes
+   the address space holds it, too, and is no access. */
 static void hold(struct order_thread *o, uint64_t addr, uint64_t size, uint8_t kind)
 {
 	struct thread *t = thread_of(o->slot);
@@ -162,7 +163,7 @@ const struct order_scheme *races_wrap(const struct order_scheme *scheme)
 	return &wrapped;
 }
 
-/* ---- the heap ---------------------------------------------------------------------------------------------------------- */
+/* ---- the heap ---------------------------------------------------------------------------------------------------- */
 
 static void forget_list(const struct heap_list *l, uint64_t size)
 {

@@ -92,11 +92,12 @@ void chaos_perturb(struct thread *t)
 }
 
 /*
- * A change of priorities in the sense of PCT (Burckhardt et al. 2010): the thread stands still while the others go far. PCT chooses a
- * few points of a run whose length is known. Here it is not, so each distance is as likely to be of one event as of some
- * thousand: a program of ten accesses has a point or none, at any of them, and a long one has some near its end, too. In every
- * other run the first distances are short, and grow as the thread gets on: bugs that need two threads to stand still in
- * the middle of a few lines want that. The same for the time: from microseconds up to what lets others come to their end.
+ * A change of priorities in the sense of PCT (Burckhardt et al. 2010): the thread stands still while the others go far.
+ * PCT chooses a few points of a run whose length is known. Here it is not, so each distance is as likely to be of one
+ * event as of some thousand: a program of ten accesses has a point or none, at any of them, and a long one has some
+ * near its end, too. In every other run the first distances are short, and grow as the thread gets on: bugs that need
+ * two threads to stand still in the middle of a few lines want that. The same for the time: from microseconds up to
+ * what lets others come to their end.
  */
 enum { FARTHEST = 15, LONGEST = 22 /* 2^n ns, 4 ms */, SHORTEST = 14 };
 
@@ -214,8 +215,8 @@ static const struct entry *entry_of_op(struct thread *t, enum entry_kind kind)
 }
 
 /*
- * Up to which op the log has nothing to say. A signal that came after op n is due at the end of n, so n is not free. What
- * is no edge, outcome or signal is taken by something else than an op, and taking it makes `free` 0: log_take().
+ * Up to which op the log has nothing to say. A signal that came after op n is due at the end of n, so n is not free.
+ * What is no edge, outcome or signal is taken by something else than an op, and taking it makes `free` 0: log_take().
  */
 static uint64_t first_not_free(struct thread *t)
 {

@@ -116,8 +116,9 @@ enum { ONCE_RUNS = 1, ONCE_DONE = 2, ONCE_WAITED = 4 /* [waits] */ };
 #define ONCE_WORD(slot, clock) (ONCE_DONE | (uint32_t)(slot) << 3 | (uint32_t)(clock) << 16)
 
 /*
- * A guard is 8 bytes; the stamp is in the side table, and a part of it here, to tell its uses apart. Compiled code tests its first byte itself and calls nobody if that is 1, so that
- * the order would be lost: the byte stays 0 if other threads may be there, and every pass comes to us.
+ * A guard is 8 bytes; the stamp is in the side table, and a part of it here, to tell its uses apart. Compiled code
+ * tests its first byte itself and calls nobody if that is 1, so that the order would be lost: the byte stays 0 if other
+ * threads may be there, and every pass comes to us.
  */
 enum { GUARD_SET = 1, GUARD_RUNS = 0x100, GUARD_WAITED = 0x200, GUARD_DONE = 0x400 };
 #define GUARD_WORD(slot, clock) (GUARD_DONE | (uint64_t)(slot) << 11 | (uint64_t)(clock) << 24)
@@ -141,8 +142,8 @@ static inline void op_given_end(struct thread *t)
 	if (replaying)
 		op_end(t);
 }
-/* The same for an op that leaves its stamp before it is over: its edges are logged, and from here on others may follow it.
-   If the process is killed before it is over, replay does it all the same. */
+/* The same for an op that leaves its stamp before it is over: its edges are logged, and from here on others may follow
+   it. If the process is killed before it is over, replay does it all the same. */
 static inline void op_shown(struct thread *t)
 {
 	if (!replaying)

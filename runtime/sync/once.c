@@ -23,8 +23,8 @@ static uint64_t side_stamp(const void *object, uint64_t replace)
 }
 
 /*
- * The op that begins either of them. `take`, record only: 1 the caller runs it, 0 it is done, or SYNC_INTERRUPTED; `last`
- * is the stamp of who finished, or failed. `running`: what the word is while somebody runs it.
+ * The op that begins either of them. `take`, record only: 1 the caller runs it, 0 it is done, or SYNC_INTERRUPTED;
+ * `last` is the stamp of who finished, or failed. `running`: what the word is while somebody runs it.
  */
 typedef long once_take_function(struct thread *t, void *word, uint64_t *last);
 

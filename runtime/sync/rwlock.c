@@ -151,7 +151,8 @@ long sync_rwlock_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t clock
 	return r;
 }
 
-/* follows: readers before us are ours to pass on (acquire and release); their edges are logged before others follow us. */
+/* follows: readers before us are ours to pass on (acquire and release); their edges are logged before others follow
+   us. */
 static void leave_stamp(struct thread *t, uint64_t *word, uint64_t mine, bool follows)
 {
 	uint64_t last = __atomic_load_n(word, __ATOMIC_RELAXED);

@@ -57,7 +57,8 @@ static long take(struct thread *t, struct semaphore *s, bool try, uint64_t clock
 	return r;
 }
 
-/* sem_wait, alone among the waits, tells the program that a handler interrupted it: unless that has SA_RESTART, and there is no deadline. */
+/* sem_wait, alone among the waits, tells the program that a handler interrupted it: unless that has SA_RESTART, and
+   there is no deadline. */
 bool handlers_restart(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->held_count; i++) {

@@ -66,7 +66,8 @@ long op_outcome(struct thread *t, long result);
 void op_end(struct thread *t);
 
 /* Record only: sleeps while *word == value, until woken, until the absolute deadline {sec, nsec} of `clockid` (0: none)
-   passes, or until a signal is held. Returns 0, -EAGAIN, -ETIMEDOUT, or -EINTR (then the op returns SYNC_INTERRUPTED). */
+   passes, or until a signal is held. Returns 0, -EAGAIN, -ETIMEDOUT, or -EINTR (then the op returns
+   SYNC_INTERRUPTED). */
 long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, const int64_t *deadline);
 void sync_wake(uint32_t *word, int count);
 

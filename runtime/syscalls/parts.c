@@ -1,6 +1,6 @@
 /*
- * Structures of which the kernel does not read every byte. A program leaves in the rest what was on its stack, and that may differ
- * at replay (doc/nondeterminism.md): only what is read is compared.
+ * Structures of which the kernel does not read every byte. A program leaves in the rest what was on its stack, and that
+ * may differ at replay (doc/nondeterminism.md): only what is read is compared.
  */
 #include <sys/epoll.h>
 #include "runtime/syscalls/parts.h"

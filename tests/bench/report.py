@@ -1,4 +1,5 @@
-"""The benchmarks, short, and the page that bench/report.py makes of them: every table and plot is there, and has figures; and README's."""
+"""The benchmarks, short, and the page that bench/report.py makes of them: every table and plot is there, and has
+figures; and README's."""
 import os
 import sys
 

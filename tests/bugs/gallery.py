@@ -1,4 +1,5 @@
-"""The two bugs of the gallery that take a number: LEAP's injected ones (5.1.3), by seed, and its program with more threads than it could bear."""
+"""The two bugs of the gallery that take a number: LEAP's injected ones (5.1.3), by seed, and its program with more
+threads than it could bear."""
 import os
 
 import cells

@@ -1,4 +1,5 @@
-"""Negative controls: a replay whose order log was changed must be reported, or else be the same, never quietly another."""
+"""Negative controls: a replay whose order log was changed must be reported, or else be the same, never quietly
+another."""
 import os
 import shutil
 import struct
@@ -13,7 +14,8 @@ RECORDINGS = 4          # an order that is changed where it does not matter give
 
 
 def changed(t, order, edit):
-    """Record lost_update; let edit(order_log) change the log of each thread in turn; replay. Returns (changes, reported)."""
+    """Record lost_update; let edit(order_log) change the log of each thread in turn; replay. Returns (changes,
+    reported)."""
     for old in [n for n in os.listdir(t.dir) if n.startswith('trace-')]:
         shutil.rmtree(t.path(old))
     recorded, trace = cells.record_failing(t, SOURCE, order, THREADS, 5)
@@ -99,9 +101,11 @@ def case_number_changed(t):
 
 
 def case_entry_moved(t):
-    """From the middle on, each entry stands at the access after its own: as if the order had been logged for other accesses.
+    """From the middle on, each entry stands at the access after its own: as if the order had been logged for other
+    accesses.
 
-    One entry that stands an access too early is mostly harmless: the thread waits sooner than it must, and the run is the same.
+    One entry that stands an access too early is mostly harmless: the thread waits sooner than it must, and the run is
+    the same.
     """
     def edit(entries):
         for entry in entries[len(entries) // 2:]:

@@ -1,4 +1,5 @@
-"""heddle-cc: programs behave as clang's, whatever the hooks do; builds of all kinds keep their hooks; sites and doctor."""
+"""heddle-cc: programs behave as clang's, whatever the hooks do; builds of all kinds keep their hooks; sites and
+doctor."""
 import json
 import os
 import platform
@@ -443,7 +444,7 @@ def case_debian_source(t):
     need_hooks(t, os.path.join(folder, 'bzip2'), 1000)
 
 
-# ---- cost ---------------------------------------------------------------------------------------------------------------
+# ---- cost ---------------------------------------------------------------------------------------------------
 
 def case_cost_outside(t):
     """What hooks cost where heddle is not: told, not judged."""
@@ -474,7 +475,8 @@ int main(void)
 
 
 def case_outside(t):
-    """Memory where the program wants it: what is only a wish is not followed; what must be there has no claims, which is refused with what to do instead."""
+    """Memory where the program wants it: what is only a wish is not followed; what must be there has no claims, which
+    is refused with what to do instead."""
     program = hooked_part(t, 'outside')
     for order, how in (('region', 'hint'), ('lamport', 'hint'), ('lamport', 'fixed')):
         recorded = t.record([program, '0x20000000000', how], trace=t.path(f'{order}-{how}'), options=[f'--order={order}'])
@@ -505,7 +507,8 @@ def case_forked_beside(t):
 
 
 def case_wild_pointers(t):
-    """A crash at a pointer that leads nowhere is the same crash at replay, and a handler is told the same place; a tag in the top byte is none of its business."""
+    """A crash at a pointer that leads nowhere is the same crash at replay, and a handler is told the same place; a tag
+    in the top byte is none of its business."""
     program = hooked_part(t, 'wild')
     runs = [[], *([str(n)] for n in range(10)), ['2', 'loop'], ['9', 'loop']] + [['tag']] * (platform.machine() == 'aarch64')
     for n, args in enumerate(runs):

@@ -1,5 +1,5 @@
-"""What heddle-cc puts into programs (compiler/fast.c), and what the runtime does for it: a program with such code must notice when something of it
-is missing."""
+"""What heddle-cc puts into programs (compiler/fast.c), and what the runtime does for it: a program with such code must
+notice when something of it is missing."""
 import shutil
 
 from harness import ROOT, Failure

@@ -1,8 +1,10 @@
-"""heddle explain: it names the order that each bug of the gallery needs (the `explain:` line of the program), and nothing is left behind.
+"""heddle explain: it names the order that each bug of the gallery needs (the `explain:` line of the program), and
+nothing is left behind.
 
-The programs fail in the first few runs of a hunt with two threads. Not here: those that need more threads or more luck to fail (contest_bounded_buffer,
-pbzip2_order, contest_ping_pong, injected), one whose failure needs two changes of order, which takes 600 reruns (contest_critical), one whose input
-is random (contest_buffer_writer), and one of whose locks the compiler makes one (string_buffer).
+The programs fail in the first few runs of a hunt with two threads. Not here: those that need more threads or more luck
+to fail (contest_bounded_buffer, pbzip2_order, contest_ping_pong, injected), one whose failure needs two changes of
+order, which takes 600 reruns (contest_critical), one whose input is random (contest_buffer_writer), and one of whose
+locks the compiler makes one (string_buffer).
 """
 import json
 import os

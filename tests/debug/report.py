@@ -76,7 +76,8 @@ def case_report_facts(t):
 
 
 def case_report_unmodified(t):
-    """Locks and calls of a program that heddle-cc has not built; of its accesses the page says that they are not known."""
+    """Locks and calls of a program that heddle-cc has not built; of its accesses the page says that they are not
+    known."""
     busy = os.path.join(PARTS, 'busy.c')
     t.run_well(['gcc', '-O1', '-g', '-pthread', '-o', t.path('busy'), busy])
     t.record([t.path('busy'), '30'])

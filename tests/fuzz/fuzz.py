@@ -1,7 +1,7 @@
 """Every reader of something that a trace holds, fed with damaged bytes by libFuzzer, under ASan and UBSan.
 
-The targets are in targets/; `make fuzz` builds them. Seeds are parts of real traces. `make test` makes a fixed number of
-runs from a fixed seed; soak runs each target for a time, an hour at full scale, and keeps what it has learned in
+The targets are in targets/; `make fuzz` builds them. Seeds are parts of real traces. `make test` makes a fixed number
+of runs from a fixed seed; soak runs each target for a time, an hour at full scale, and keeps what it has learned in
 BUILD/fuzz-corpus. It begins anew every few minutes, since a reader that ends with a message leaves its memory behind.
 """
 import io

@@ -1,7 +1,8 @@
 """Planted faults: generated programs must notice when region, or what calls it, lacks something.
 
-A fault is a change of one source of the runtime or of libheddle.so, compiled into a loader or library of its own, so that the sources stay free of switches. The
-faults inside region are those of orders/faults.py; here they meet the real hooks, threads and system calls.
+A fault is a change of one source of the runtime or of libheddle.so, compiled into a loader or library of its own, so
+that the sources stay free of switches. The faults inside region are those of orders/faults.py; here they meet the real
+hooks, threads and system calls.
 """
 import importlib.util
 

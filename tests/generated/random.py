@@ -1,4 +1,5 @@
-"""Generated racy programs (tests/generate.py) under every exact order: a slice of them always, and for a time in soak."""
+"""Generated racy programs (tests/generate.py) under every exact order: a slice of them always, and for a time in
+soak."""
 import os
 
 import soak

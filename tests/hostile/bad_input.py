@@ -57,7 +57,8 @@ def case_wrong_machine(t):
 
 
 def case_cut_elf(t):
-    """Programs that end too early: refused where the kernel refuses them, else they may die as they do without Heddle."""
+    """Programs that end too early: refused where the kernel refuses them, else they may die as they do without
+    Heddle."""
     for size in (4, 20, 63, 64, 100, 500, 5000):
         elf_with(t, f'cut{size}', lambda data: data.__delitem__(slice(size, None)))
         outcome = t.record([f'./cut{size}'], trace=t.path(f'trace{size}'))
@@ -132,7 +133,8 @@ def case_set_uid(t):
 
 
 def case_changed_user(t):
-    """A program that gives up its privilege and starts another: that one may not write to the trace, which is private."""
+    """A program that gives up its privilege and starts another: that one may not write to the trace, which is
+    private."""
     t.need_root()
     if t.run([*NOBODY, 'test', '-x', t.heddle]).status:
         t.skip('others may not enter the folder of this build')
@@ -230,7 +232,8 @@ def case_closed_output(t):
 
 
 def case_small_files_only(t):
-    """RLIMIT_FSIZE far below what the trace needs is the program's limit, not heddle's: set around heddle, or by the program."""
+    """RLIMIT_FSIZE far below what the trace needs is the program's limit, not heddle's: set around heddle, or by the
+    program."""
     script = 'ulimit -f; (echo child) ; echo x > small; (trap "" XFSZ; head -c 9000 /dev/zero > big) 2>/dev/null || echo too large; wc -c < big'
     for name, argv in (('around', ['prlimit', '--fsize=4096:', t.heddle, 'record', '-o', t.path('around'), '--', 'bash', '-c', script]),
                        ('inside', [t.heddle, 'record', '-o', t.path('inside'), '--', 'bash', '-c', f'ulimit -S -f 4; {script}'])):

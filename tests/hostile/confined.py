@@ -1,4 +1,5 @@
-"""What a replay leaves alone: files, the network, the programs that the trace names; and what a killed one leaves behind."""
+"""What a replay leaves alone: files, the network, the programs that the trace names; and what a killed one leaves
+behind."""
 import os
 import signal
 import socket

@@ -1,4 +1,5 @@
-"""A real trace, cut and flipped at random, through dump and replay: never a crash, a hang, or a wrong replay called right."""
+"""A real trace, cut and flipped at random, through dump and replay: never a crash, a hang, or a wrong replay called
+right."""
 import os
 import random
 import shutil

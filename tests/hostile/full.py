@@ -33,7 +33,8 @@ def case_stop(t):
 
 
 def detached(t, disk, argv, status, options=()):
-    """Records with a disk that is too small: the program goes on to its end. Returns what it printed, and its replay."""
+    """Records with a disk that is too small: the program goes on to its end. Returns what it printed, and its
+    replay."""
     outcome = t.record(argv, trace=f'{disk}/trace', options=['--on-full=detach', *options], timeout=120)
     t.check(outcome.status == status and b'unrecorded' in outcome.err, f'{outcome}')
     stat = t.run([t.heddle, 'stat', f'{disk}/trace'])

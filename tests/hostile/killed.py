@@ -100,7 +100,8 @@ case_at_random_moments.batches = 25
 
 
 def case_in_large_reads(t):
-    """In the middle of calls that need several entries: such a call has not happened, and what came before is not lost."""
+    """In the middle of calls that need several entries: such a call has not happened, and what came before is not
+    lost."""
     program, wrong = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'large_reads.c'), name='hostile/large_reads'), []
     for n in range(t.count(6, 60)):
         trace, delay = t.path(f'killed{n}'), random.Random(n).random() / 4
@@ -141,7 +142,8 @@ case_threads_at_random_moments.batches = 25
 
 
 def case_accesses_at_random_moments(t):
-    """The same with threads that race, built by heddle-cc, under each order that promises exactness: with and without --chaos."""
+    """The same with threads that race, built by heddle-cc, under each order that promises exactness: with and without
+    --chaos."""
     exact = [name for name, promise in cells.orders(t.settings.build) if cells.is_exact(promise)]
     program = cells.program(t, os.path.join(ROOT, 'tests', 'hostile', 'parts', 'racing.c'))
     kill_threads(t, program, lambda seed: [f'--order={exact[seed % len(exact)]}'] + [f'--chaos={seed}'] * (seed % 2))

@@ -200,7 +200,8 @@ def case_message_names_the_source(t):
 
 
 def case_diverges_at_a_fault(t):
-    """Noticed in our handler of a fault, where the stack that is copied for the message ends: the message must not be lost."""
+    """Noticed in our handler of a fault, where the stack that is copied for the message ends: the message must not be
+    lost."""
     program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'fault_in_thread.c'), name='hostile/fault_in_thread')
     t.check(t.record([program]).status == 0, 'recording failed')
     log = tracefile.Log(tracefile.logs(t.path('trace'))[1])
@@ -239,7 +240,8 @@ def case_message_names_the_source_of_a_child(t):
 
 
 def case_shared_memory_is_named(t):
-    """Memory that processes share is not ordered: the recording says so, and the divergence that comes of it does, too."""
+    """Memory that processes share is not ordered: the recording says so, and the divergence that comes of it does,
+    too."""
     program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'shared_between_processes.c'), name='hostile/shared_between_processes')
     recorded = t.record([program], options=['--verbose'])
     t.check(recorded.status == 0 and b'share' in recorded.err, f'the recording does not say it: {recorded}')

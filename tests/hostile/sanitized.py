@@ -6,7 +6,8 @@ from harness import ROOT
 
 
 def case_sanitized(t):
-    """Bad input, damaged traces, full disks: no access beyond its bounds and no undefined step on the way to the message."""
+    """Bad input, damaged traces, full disks: no access beyond its bounds and no undefined step on the way to the
+    message."""
     build = os.path.join(t.settings.build, 'sanitized')
     t.run_well(['make', '-s', '-C', ROOT, f'BUILD={build}', 'SANITIZE=address,undefined'], timeout=3600)
     outcome = t.run([sys.executable, os.path.join(ROOT, 'tests', 'run.py'), f'--build={build}', '--replays=2', '-j1', '--only=^hostile/'],

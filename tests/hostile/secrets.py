@@ -62,8 +62,8 @@ def case_used(t):
 
 
 def case_one_lock_more(t):
-    """A process that takes a lock more than it had when it was recorded, just before its end: of the first process, a child, an
-    exec'd program."""
+    """A process that takes a lock more than it had when it was recorded, just before its end: of the first process, a
+    child, an exec'd program."""
     t.env.update(SECRETS)
     program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'lock_more.c'), name='hostile/lock_more')
     for how in ('here', 'fork', 'exec'):

@@ -22,6 +22,18 @@ def case_format(t):
     t.check(not wrong, 'not laid out (make format):\n' + '\n'.join(wrong))
 
 
+def case_columns(t):
+    """Comments, too, which clang-format leaves alone. Not in the tests, whose cases name lines."""
+    wide = []
+    for path in t.run(['git', 'ls-files', '*.[chS]', '*.cpp'], cwd=ROOT).out.decode().split():
+        if path.startswith('tests/'):
+            continue
+        with open(os.path.join(ROOT, path), encoding='utf-8') as file:
+            text = re.sub(r'/\* clang-format off \*/.*?/\* clang-format on \*/', lambda m: '\n' * m.group().count('\n'), file.read(), flags=re.S)
+        wide += [f'{path}:{n}' for n, line in enumerate(text.split('\n'), 1) if len(line.expandtabs(8)) > 120]
+    t.check(not wide, 'more than 120 columns:\n' + '\n'.join(wide))
+
+
 def case_includes(t):
     outcome = t.run([sys.executable, 'tests/check_includes.py'], cwd=ROOT)
     t.check(outcome.status == 0, outcome.out.decode())
@@ -118,7 +130,8 @@ case_only_text.quick = True
 
 
 def example(text, name):
-    """The bytes of a worked example: the two-digit words at the start of each line after its mark, up to a wide space."""
+    """The bytes of a worked example: the two-digit words at the start of each line after its mark, up to a wide
+    space."""
     lines = text.split(f'<!-- {name} -->\n')[1].split('\n\n')[0].splitlines()
     return bytes.fromhex(''.join(re.match(r'((?:[0-9a-f]{2}\b\s*)+)', re.split(r'\s{3,}', line.strip())[0]).group(1) for line in lines))
 

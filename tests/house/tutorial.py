@@ -1,7 +1,9 @@
-"""doc/tutorial.md, typed in from top to bottom: each command must work, and what is printed there must be what it prints.
+"""doc/tutorial.md, typed in from top to bottom: each command must work, and what is printed there must be what it
+prints.
 
-An indented line that begins with "$ " is a command; the lines below it are what it prints, in order. Numbers may be others (but not
-those of source lines), `...` stands for any lines, and of a block after <!-- varies --> or <!-- not run --> only that much is tried.
+An indented line that begins with "$ " is a command; the lines below it are what it prints, in order. Numbers may be
+others (but not those of source lines), `...` stands for any lines, and of a block after <!-- varies --> or <!-- not run
+--> only that much is tried.
 """
 import os
 import re

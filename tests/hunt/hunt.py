@@ -43,7 +43,8 @@ case_finds_a_rare_failure.quick = True
 
 
 def case_stands_still_at_an_access(t):
-    """Bugs whose threads must stand still between two accesses that hit what is claimed: natively next to never, in a hunt soon."""
+    """Bugs whose threads must stand still between two accesses that hit what is claimed: natively next to never, in a
+    hunt soon."""
     for name, arguments, status in (('pbzip2_order', ['2'], -signal.SIGSEGV), ('contest_critical', ['2', '1', 'apart'], 1)):
         outcome = hunt(t, '--runs=1000', '-o', t.path(name), '--', cells.program(t, os.path.join(cells.BUGS, f'{name}.c')), *arguments, timeout=600)
         t.check(outcome.status == 0, f'hunt: {outcome}')
@@ -140,7 +141,8 @@ def case_via_parallel(t):
 
 
 SBATCH = """#!/bin/sh
-# As much of sbatch --wait --parsable as heddle hunt needs: the tasks of an array, one after another, until somebody cancels the job.
+# As much of sbatch --wait --parsable as heddle hunt needs: the tasks of an array, one after another, until somebody
+# cancels the job.
 for word; do
     case $word in
         --array=*) range=${word#--array=}; echo "$range" >> "$SLURM_SEEN" ;;
@@ -162,7 +164,8 @@ exit 1
 
 
 def case_via_slurm(t):
-    """With a stand-in for Slurm: the script that is handed over runs, the first find cancels the rest, words arrive as they are."""
+    """With a stand-in for Slurm: the script that is handed over runs, the first find cancels the rest, words arrive as
+    they are."""
     folder, seen = t.folder('bin'), t.path('seen')
     for name, text in (('sbatch', SBATCH), ('scancel', '#!/bin/sh\n[ "$1" = 1234 ] && : > "$SLURM_SEEN.cancelled"\n')):
         with open(os.path.join(folder, name), 'w') as file:

@@ -1,8 +1,8 @@
 """The kernels of bench/programs, small: recorded with every access hooked and with those that may race, and replayed.
 
-What could go wrong: they have what real programs have and small tests have not: queues that threads steal from, waits in the
-kernel beside races, sums that depend on the order of locks. Each looks at its own result, and ends with 1 if that is wrong; most
-print something else in every run, down to the last digit of a sum.
+What could go wrong: they have what real programs have and small tests have not: queues that threads steal from, waits
+in the kernel beside races, sums that depend on the order of locks. Each looks at its own result, and ends with 1 if
+that is wrong; most print something else in every run, down to the last digit of a sum.
 """
 import glob
 import os

@@ -4,8 +4,8 @@
 FIGURE_1 = ['t1 acq m', 't1 w x', 't1 rel m', 't2 r x', 't3 acq m', 't3 w x', 't3 rel m']
 # Figure 2, trace σ2: e1 .. e9.
 SIGMA_2 = ['t1 w x', 't2 w y', 't3 w x', 't2 r x', 't3 w y', 't2 w z', 't3 r z', 't2 r z', 't1 w z']
-# Figure 3, trace σ3: t3 takes the value of z at e7 (1, of e6; the print says e5), then t2 writes 0 (ei: e8 here) and 1 again
-# (ek: e9), and only then t3 takes the version (the line of rb is e10).
+# Figure 3, trace σ3: t3 takes the value of z at e7 (1, of e6; the print says e5), then t2 writes 0 (ei: e8 here) and 1
+# again (ek: e9), and only then t3 takes the version (the line of rb is e10).
 SIGMA_3 = SIGMA_2[:5] + ['t2 w z 1', 't3 rv z 1', 't2 w z 0', 't2 w z 1', 't3 rb z', 't2 r z', 't1 w z 2']
 # All that promise to be exact: figures 1 and 3 are right under each of them.
 EXACT = ('region', 'global', 'global:2clocks', 'lamport', 'crew', 'leap', 'light:ww', 'aggreplay', 'tplay')
@@ -38,8 +38,8 @@ case_aggreplay_figure_5.quick = True
 
 
 def case_aggreplay_figure_3(t):
-    """aggreplay knows that t3 read e6: it has the pair, and t2's next write waits for that read. Of all others only stride, which
-    takes value and version apart, pairs it with another write (stride.py)."""
+    """aggreplay knows that t3 read e6: it has the pair, and t2's next write waits for that read. Of all others only
+    stride, which takes value and version apart, pairs it with another write (stride.py)."""
     same(t, order(t, 'aggreplay', SIGMA_3),
          ['Wx=⟨e1,e3⟩', 'Wy=⟨e2,e5⟩', 'Wz=⟨e6,e8,e9,e12⟩', 'WRx=⟨e3→e4⟩', 'WRz=⟨e6→e7⟩', 't2.z=⟨[0,0,1],e8⟩',
           't1.z=⟨[0,1,1],e12⟩'])
@@ -48,9 +48,9 @@ def case_aggreplay_figure_3(t):
 
 
 def case_aggreplay_figure_1(t):
-    """The read comes before the second write: aggreplay counts it, tplay too, light:ww has the edge, region keeps it. Light has not, and a
-    replay that it allows reads the second write. (The text names the two races against its own figure: what Light loses is
-    read → second write.)"""
+    """The read comes before the second write: aggreplay counts it, tplay too, light:ww has the edge, region keeps it.
+    Light has not, and a replay that it allows reads the second write. (The text names the two races against its own
+    figure: what Light loses is read → second write.)"""
     same(t, order(t, 'aggreplay', FIGURE_1), ['Wx=⟨e2,e6⟩', 'WRx=⟨e2→e4⟩', 't3.x=⟨[0,1,0],e6⟩'])
     t.check('rwSet={⟨[0,1,0],t3,tr3⟩}' in order(t, 'tplay', FIGURE_1), 'tplay does not count the read')
     same(t, order(t, 'light:ww', FIGURE_1), ['edges={e2→e4,e4→e6}'])
@@ -65,8 +65,8 @@ case_aggreplay_figure_1.quick = True
 
 
 def case_aggreplay_optimisations(t):
-    """O1: nothing read since, nothing logged. O2: only its own reads, nothing logged. O3: equal counts of neighbours are one
-    entry, over a hole at the writer's own place."""
+    """O1: nothing read since, nothing logged. O2: only its own reads, nothing logged. O3: equal counts of neighbours
+    are one entry, over a hole at the writer's own place."""
     same(t, order(t, 'aggreplay', ['t1 w x', 't2 w x']), ['Wx=⟨e1,e2⟩'])
     same(t, order(t, 'aggreplay', ['t1 w x', 't1 r x', 't1 w x']), ['Wx=⟨e1,e3⟩'])
     many = ['t1 w x'] + [f't{i} r x' for i in range(1, 9)] + ['t4 w x']
@@ -76,7 +76,8 @@ def case_aggreplay_optimisations(t):
 
 
 def case_aggreplay_published_loses(t):
-    """Algorithm 1 counts a read before it happens and outside the lock (lines 15 to 17): some order of two threads shows it."""
+    """Algorithm 1 counts a read before it happens and outside the lock (lines 15 to 17): some order of two threads
+    shows it."""
     lines = ['t1 w x', 't1 w x', 't2 r x', 't2 w y', 't1 r y']
     found = t.run([t.heddle, 'order', 'aggreplay:published', '--every-order'], stdin='\n'.join(lines).encode())
     t.check(found.status == 123, f'{found}\n{found.out.decode()}')

@@ -38,7 +38,8 @@ def case_leap_one_vector_per_location(t):
 
 
 def case_global_figure_1(t):
-    """DejaVu: one clock, a thread's ticks as intervals. LEAP counts 7 synchronisations with the error's line; 6 accesses."""
+    """DejaVu: one clock, a thread's ticks as intervals. LEAP counts 7 synchronisations with the error's line; 6
+    accesses."""
     same(t, order(t, 'global', FIGURE_1), ['t1: 0 2 5', 't2: 1 3-4'])
 
 

@@ -46,14 +46,14 @@ def solved(t, lines, flows):
 
 
 def case_light_sigma_1(t):
-    """TPLAY, section III: three flows between threads; e2, e3, e9, e10 and e14 read what their own thread wrote; e6 sees the
-    same write as e5, so the prec check leaves it out."""
+    """TPLAY, section III: three flows between threads; e2, e3, e9, e10 and e14 read what their own thread wrote; e6
+    sees the same write as e5, so the prec check leaves it out."""
     solved(t, SIGMA_1, 'flows={e1→e5,e8→e11,e7→e12}')
 
 
 def case_light_sigma_2(t):
-    """AggrePlay and TPLAY list e6→e8 too, which is within t2: only flows between threads are logged. There are 576 schedules of
-    the nine events (by a second count, below); TPLAY's two examples are among them."""
+    """AggrePlay and TPLAY list e6→e8 too, which is within t2: only flows between threads are logged. There are 576
+    schedules of the nine events (by a second count, below); TPLAY's two examples are among them."""
     count, more = solved(t, SIGMA_2, 'flows={e3→e4,e6→e7}')
     for example in ([0, 1, 2, 3, 4, 5, 6, 7, 8], [1, 0, 2, 3, 5, 4, 6, 7, 8]):
         check_schedule(t, SIGMA_2, example)
@@ -61,8 +61,8 @@ def case_light_sigma_2(t):
 
 
 def count_schedules(lines):
-    """All orders of the events that keep program order, 3 before 4 and 6 before 7: these two flows leave no other choice, as
-    no other write of x or z is read."""
+    """All orders of the events that keep program order, 3 before 4 and 6 before 7: these two flows leave no other
+    choice, as no other write of x or z is read."""
     threads = {}
     for number, line in enumerate(lines):
         threads.setdefault(line.split()[0], []).append(number)
@@ -90,8 +90,8 @@ def case_light_write_order(t):
 
 
 def case_light_blind_writes(t):
-    """What Light promises and what not: the reads of σ1 and σ2 are right unless a blind write comes between, and memory at the
-    end may be another."""
+    """What Light promises and what not: the reads of σ1 and σ2 are right unless a blind write comes between, and memory
+    at the end may be another."""
     lost = t.run([t.heddle, 'order', 'light', '--check'], stdin='\n'.join(SIGMA_2).encode())
     t.check(lost.status == 123, f'{lost}\n{lost.out.decode()}')
     # every write is read by the other thread: nothing is blind, and nothing is lost

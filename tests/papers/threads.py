@@ -1,7 +1,8 @@
-"""TPLAY's thread abstraction and matching (Algorithms 3 and 4): a thread is the k-th child of its parent, at replay too.
+"""TPLAY's thread abstraction and matching (Algorithms 3 and 4): a thread is the k-th child of its parent, at replay
+too.
 
-Heddle has it for every order: the entry of the call that created a thread, in its parent's stream, names the thread's slot. tLog is
-the list of these pairs."""
+Heddle has it for every order: the entry of the call that created a thread, in its parent's stream, names the thread's
+slot. tLog is the list of these pairs."""
 import json
 import os
 import random
@@ -23,15 +24,16 @@ def recorded(t, *args, seed, order='tplay'):
 
 
 def abstractions(t, trace):
-    """Algorithm 3: ⟨child, parent⟩ for each thread but the first, each parent's in the order in which it created them."""
+    """Algorithm 3: ⟨child, parent⟩ for each thread but the first, each parent's in the order in which it created
+    them."""
     entries = [json.loads(line) for line in t.run_well([t.heddle, 'dump', '--json', trace]).out.splitlines()]
     return [(block['addr'], entry['thread']) for entry in entries if entry.get('name') in ('clone', 'clone3')
             for block in entry.get('blocks', ()) if block['kind'] == 'child' and block['arg'] == 1]
 
 
 def matching(log, creations):
-    """Algorithm 4. creations: (new thread, its parent) as they come at replay, under names of the replay's own. (Line 11 prints
-    replayFreq for childFreq.)"""
+    """Algorithm 4. creations: (new thread, its parent) as they come at replay, under names of the replay's own. (Line
+    11 prints replayFreq for childFreq.)"""
     children, match = {}, {0: 0}
     for thread, parent in creations:
         children[parent] = children.get(parent, 0) + 1
@@ -68,8 +70,8 @@ def case_thread_abstraction_figure_1(t):
 
 
 def case_thread_matching(t):
-    """Parents race to create children, so that a thread's number varies; who is whose child does not, and at replay every
-    thread is again who it was."""
+    """Parents race to create children, so that a thread's number varies; who is whose child does not, and at replay
+    every thread is again who it was."""
     rng, numbers, paths = random.Random(1), set(), set()
     for seed in range(1, t.count(4, 40) + 1):
         outcome, trace = recorded(t, '3', '4', seed=seed)

@@ -1,8 +1,8 @@
 """Every program that this machine has in /usr/bin and /usr/sbin, asked for its version or its help.
 
-They link what the tests elsewhere do not: each library once, with its constructors and its own ways of starting. A program that
-has threads of its own with data races (a Java machine, a JavaScript engine) may leave its recording, if that is told; all others
-must be exact, with the memory that they leave.
+They link what the tests elsewhere do not: each library once, with its constructors and its own ways of starting. A
+program that has threads of its own with data races (a Java machine, a JavaScript engine) may leave its recording, if
+that is told; all others must be exact, with the memory that they leave.
 """
 import os
 import shutil

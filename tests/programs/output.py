@@ -6,8 +6,8 @@ from harness import ROOT
 
 
 def case_first_child(t):
-    """A parent that has just been alone, and may be between a write and its place in the order of all when its child begins:
-    of 600 recordings 13 were replayed in another order when the child itself said that it is there."""
+    """A parent that has just been alone, and may be between a write and its place in the order of all when its child
+    begins: of 600 recordings 13 were replayed in another order when the child itself said that it is there."""
     program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'parts', 'first_child.c'))
     wrong = []
     for n in range(60):

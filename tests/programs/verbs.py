@@ -1,4 +1,5 @@
-"""What the verbs do beside recording and replaying: one process of several, lists, removal, dumps, and what is not known."""
+"""What the verbs do beside recording and replaying: one process of several, lists, removal, dumps, and what is not
+known."""
 import json
 import os
 import re
@@ -67,7 +68,8 @@ def case_doctor(t):
 
 
 def case_unknown_call(t):
-    """A system call without a row ends the recording; its number and the file to add it to are told; what was before, replays."""
+    """A system call without a row ends the recording; its number and the file to add it to are told; what was before,
+    replays."""
     with open(t.path('program.c'), 'w') as file:
         file.write('#include <stdio.h>\n#include <unistd.h>\nint main(void)\n{\n\tputs("before");\n\tfflush(stdout);\n'
                    '\tsyscall(700);\n\tputs("after");\n\treturn 0;\n}\n')

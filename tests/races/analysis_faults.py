@@ -1,4 +1,5 @@
-"""Faults planted in the analysis of --select=races, one at a time: a golden program must lose a race, and that must be noticed."""
+"""Faults planted in the analysis of --select=races, one at a time: a golden program must lose a race, and that must be
+noticed."""
 import os
 import shutil
 

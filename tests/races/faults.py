@@ -1,7 +1,7 @@
 """Faults planted in the race detector, one at a time: a golden program must notice each.
 
-The first half lets it see less order than there is, so that a program without races shows one; the second half more, so that
-a race is not seen.
+The first half lets it see less order than there is, so that a program without races shows one; the second half more, so
+that a race is not seen.
 """
 import os
 

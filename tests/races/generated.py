@@ -1,9 +1,9 @@
-"""Random programs with partitions, phases, rounds, locks, tables, heap blocks and atomics: no race that a run has may be at a site that
-an analysis leaves out.
+"""Random programs with partitions, phases, rounds, locks, tables, heap blocks and atomics: no race that a run has may
+be at a site that an analysis leaves out.
 
-A program is a function of its number, ends in every interleaving, and prints nothing that matters. Some of its accesses race,
-most do not: the mistakes (a wrong lock, one element too many, a barrier that lets everybody pass, one of the program's own that does not hold) are
-chosen at random, too.
+A program is a function of its number, ends in every interleaving, and prints nothing that matters. Some of its accesses
+race, most do not: the mistakes (a wrong lock, one element too many, a barrier that lets everybody pass, one of the
+program's own that does not hold) are chosen at random, too.
 """
 import glob
 import os
@@ -128,7 +128,8 @@ class Program:
         return [self.pick(self.barrier, 'meet();', 'sink += step(id, round);')]
 
     def own_barrier(self):
-        """Built from a mutex, a condition and a counter; whatever is wrong, nobody waits for ever that would not with a right one."""
+        """Built from a mutex, a condition and a counter; whatever is wrong, nobody waits for ever that would not with a
+        right one."""
         number, back = self.pick(*6 * [('== parties', 'arrived = 0;')], ('== 1', 'arrived = 0;'), ('>= parties', ''))
         parties = 'THREADS' if not self.chance(8) else '1'
         yield f'static int parties = {parties}, arrived, generation;'

@@ -1,5 +1,6 @@
-"""The racy programs of tests/bugs, and the kernels of bench/: no race of theirs may be at a site that an analysis leaves out.
-Programs whose replay is only measured are left alone: what they show may be of another run than the recorded one."""
+"""The racy programs of tests/bugs, and the kernels of bench/: no race of theirs may be at a site that an analysis
+leaves out. Programs whose replay is only measured are left alone: what they show may be of another run than the
+recorded one."""
 import glob
 import os
 

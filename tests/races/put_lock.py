@@ -1,4 +1,5 @@
-"""A lock that the analysis has put around an access is taken, recorded and replayed like any other; outside of heddle it is just taken."""
+"""A lock that the analysis has put around an access is taken, recorded and replayed like any other; outside of heddle
+it is just taken."""
 import os
 
 import golden

@@ -1,7 +1,9 @@
-"""Programs that nobody here wrote, built from Debian's sources by heddle-cc: with their data races, recorded and replayed.
+"""Programs that nobody here wrote, built from Debian's sources by heddle-cc: with their data races, recorded and
+replayed.
 
-Every access of theirs is hooked (--select=all), or those that may race (--select=races), under the order that a user gets. What
-threads/servers.py can only measure in Debian's binaries, since they race, must be exact here. How each is built: tests/debian.py.
+Every access of theirs is hooked (--select=all), or those that may race (--select=races), under the order that a user
+gets. What threads/servers.py can only measure in Debian's binaries, since they race, must be exact here. How each is
+built: tests/debian.py.
 """
 import os
 import random
@@ -107,7 +109,7 @@ def case_apache2(t):
                      ends=APACHE_ENDS))
 
 
-# ---- C++, built by cmake -----------------------------------------------------------------------------------------------
+# ---- C++, built by cmake ------------------------------------------------------------------------------------
 
 def case_leveldb(t):
     """A log-structured store with skip lists that are read without a lock, and a thread that compacts."""

@@ -1,4 +1,5 @@
-"""Streams that are too long to be unpacked as a whole, of programs with an order log: replay takes no more room, however long they are."""
+"""Streams that are too long to be unpacked as a whole, of programs with an order log: replay takes no more room,
+however long they are."""
 import os
 
 from harness import CANNOT, ROOT

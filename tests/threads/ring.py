@@ -1,6 +1,7 @@
 """heddle record --ring: of a long recording the last part is kept, and a checkpoint at which its replay begins.
 
-What a replay prints is the end of what was printed; with --checksum all memory at the end is compared, and with --verify what was read.
+What a replay prints is the end of what was printed; with --checksum all memory at the end is compared, and with
+--verify what was read.
 """
 import os
 import random
@@ -17,8 +18,9 @@ import killed   # noqa: E402
 
 HERE = os.path.join(ROOT, 'tests', 'threads')
 LONG = os.path.join(HERE, 'parts', 'long_run.c')
-# Beyond what was asked for, for three busy threads: 1 MB each for what lies in its ring, for what a look takes out of it, for entries near the
-# checkpoint, for a chunk that is dropped as a whole; and a little. Nothing dropped would be 31 MB and more.
+# Beyond what was asked for, for three busy threads: 1 MB each for what lies in its ring, for what a look takes out of
+# it, for entries near the checkpoint, for a chunk that is dropped as a whole; and a little. Nothing dropped would be 31
+# MB and more.
 BOUND = 14 << 20
 
 
@@ -40,7 +42,8 @@ def is_end(t, was, again, least=1):
 
 
 def long_run(t, program, rounds, trace, options):
-    """One of which something was dropped: on a busy machine a short one may end before the process that follows it has come so far."""
+    """One of which something was dropped: on a busy machine a short one may end before the process that follows it has
+    come so far."""
     for longer in (1, 2, 4, 8):
         shutil.rmtree(trace, ignore_errors=True)
         was = t.record([program, str(rounds * longer)], trace=trace, options=options, timeout=240)
@@ -61,7 +64,8 @@ def long_runs(t, program, rounds, size, options=(), times=1):
 
 
 def case_ring_hooked(t):
-    """Every access hooked: races, locks, conditions, short threads, a thread that sleeps in one call, signals in loops."""
+    """Every access hooked: races, locks, conditions, short threads, a thread that sleeps in one call, signals in
+    loops."""
     long_runs(t, hooked(t), 9000, '2M', ['--verify'], times=t.count(2, 20))
 
 
@@ -73,7 +77,8 @@ def case_ring_plain(t):
 
 
 def case_ring_diverges(t):
-    """A data race in an unmodified program: what cannot be replayed cannot be followed. The program is not disturbed, and it is told."""
+    """A data race in an unmodified program: what cannot be replayed cannot be followed. The program is not disturbed,
+    and it is told."""
     program = t.compile(LONG, name='threads/parts/long_run_racy')
     was = t.record([program, '6000'], options=['--ring=1M'], timeout=240)
     t.check(was.status == 7 and was.out.count(b'\n') == 301, f'recording: {was}')
@@ -166,7 +171,8 @@ def case_ring_bad_input(t):
 
 
 def case_ring_killed(t):
-    """kill -9 of heddle, of the program, of both, also while a checkpoint is being made: the rest replays from the oldest."""
+    """kill -9 of heddle, of the program, of both, also while a checkpoint is being made: the rest replays from the
+    oldest."""
     program, wrong = hooked(t), []
     for n in range(t.count(6, 60)):
         trace, chance = t.path(f'killed{n}'), random.Random(n)

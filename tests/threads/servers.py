@@ -1,8 +1,9 @@
 """Servers that nobody here wrote, recorded under load, ended by a signal, and replayed.
 
-Exact are those that keep to locks and (on aarch64) atomics: redis, and python3 as long as nobody asks for its interpreter lock. The
-others read, without any lock, words that other threads write. Nothing in an unmodified binary shows the order of these
-accesses, so a replay may find another value there than the recording did. Which they are is said at each.
+Exact are those that keep to locks and (on aarch64) atomics: redis, and python3 as long as nobody asks for its
+interpreter lock. The others read, without any lock, words that other threads write. Nothing in an unmodified binary
+shows the order of these accesses, so a replay may find another value there than the recording did. Which they are is
+said at each.
 """
 import platform
 
@@ -15,7 +16,8 @@ def exactly(t, name):
 
 
 def measure(t, name, reason):
-    """How many replays were exact; the others must have been noticed as divergences, with the likely cause. No verdict else."""
+    """How many replays were exact; the others must have been noticed as divergences, with the likely cause. No verdict
+    else."""
     recorded, exact, first = record(t, SERVERS[name]), 0, None
     for n in range(t.count(5, 20)):
         again = t.replay(timeout=120)
@@ -30,8 +32,8 @@ def measure(t, name, reason):
 
 
 def case_memcached(t):
-    """Four workers, a listener, four threads that clean up; says on stderr what each connection did, in what order. Without a
-    second that begins at the wrong moment it is exact."""
+    """Four workers, a listener, four threads that clean up; says on stderr what each connection did, in what order.
+    Without a second that begins at the wrong moment it is exact."""
     measure(t, 'memcached -vv', 'its first thread sets current_time once a second, without a lock; the one that maintains the lists '
             'looks at it, and takes locks when a second is over')
 
@@ -51,7 +53,8 @@ def case_redis_io_threads(t):
 
 
 def case_python3(t):
-    """A thread for each client and workers behind a queue. Nobody waits so long for the interpreter lock that he asks for it."""
+    """A thread for each client and workers behind a queue. Nobody waits so long for the interpreter lock that he asks
+    for it."""
     exactly(t, 'python3')
 
 

@@ -63,7 +63,8 @@ def case_deadlock_says_who_waits(t):
 
 
 def case_deadlock_killed(t):
-    """The same with kill -9 of everything: the replay reaches the last event of every thread and says where they stand."""
+    """The same with kill -9 of everything: the replay reaches the last event of every thread and says where they
+    stand."""
     out, _ = record_deadlock(t, lambda process: os.killpg(process.pid, signal.SIGKILL))
     again = replay_deadlock(t, out, [0, -signal.SIGKILL])
     t.check(b'heddle:' in again.err, 'nothing is said about the end')
@@ -79,8 +80,8 @@ def case_deadlock_from_a_checkpoint(t):
 
 
 def case_standstill_of_raw_futexes(t):
-    """AB/BA with hand-made locks, killed: no thread of the replay waits for anything that Heddle knows of. It must notice, say who
-    stands where, and end."""
+    """AB/BA with hand-made locks, killed: no thread of the replay waits for anything that Heddle knows of. It must
+    notice, say who stands where, and end."""
     out, _ = record_deadlock(t, lambda process: os.killpg(process.pid, signal.SIGKILL), part='futex_deadlock')
     again = replay_deadlock(t, out, [0, -signal.SIGKILL])
     t.check(again.err.count(b'in a futex call of the program') >= 2, f'it is not said who waits for what: {again}')

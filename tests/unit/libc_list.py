@@ -1,5 +1,5 @@
-"""interpose/libc/functions.list: every function that this machine's libc exports is classified, and the stubs made from it
-leave programs as they are. The stubs run here without Heddle, with plain locks for sections (libc/port.c)."""
+"""interpose/libc/functions.list: every function that this machine's libc exports is classified, and the stubs made from
+it leave programs as they are. The stubs run here without Heddle, with plain locks for sections (libc/port.c)."""
 import collections
 import importlib.util
 import os

@@ -1,11 +1,11 @@
 /*
  * aarch64: atomic instructions, and what they do.
  *
- * Done here by compare-and-swap (or a load, or a store that follows everything before it), with a full barrier after it. That is
- * at least as strong as each of them: what came before is before the swap, which is a release; a load comes after any of
- * these that the thread made before, by the barrier behind that one. A barrier before it as well cost 6 of 67 ns. A load-exclusive
- * keeps what it saw, and the store-exclusive compares: it takes place also if the value went and came back meanwhile,
- * which no program can rely on not to happen, since its value would tell it nothing else.
+ * Done here by compare-and-swap (or a load, or a store that follows everything before it), with a full barrier after
+ * it. That is at least as strong as each of them: what came before is before the swap, which is a release; a load comes
+ * after any of these that the thread made before, by the barrier behind that one. A barrier before it as well cost 6 of
+ * 67 ns. A load-exclusive keeps what it saw, and the store-exclusive compares: it takes place also if the value went
+ * and came back meanwhile, which no program can rely on not to happen, since its value would tell it nothing else.
  */
 #include "runtime/atomics/atomics.h"
 #include "runtime/runtime.h"

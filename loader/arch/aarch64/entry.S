@@ -54,8 +54,8 @@
 	str x28, [\t, #224]
 .endm
 
-/* The rest of the way from a call of the program's to a function of ours: frame, stack pointer, `from` to begin again at,
-   flags. Then on our stack, with struct thread as the argument, and in x19. Uses \a. */
+/* The rest of the way from a call of the program's to a function of ours: frame, stack pointer, `from` to begin again
+   at, flags. Then on our stack, with struct thread as the argument, and in x19. Uses \a. */
 .macro enter_runtime t, from, flags, a
 	stp x29, x30, [\t, #T_X29]
 	mov \a, sp
@@ -274,9 +274,9 @@ hook_entry_\name:
 .endm
 
 /*
- * Goes on only if the granule is the thread's own (runtime/order/region_words.c): its page's claim has HOOK_WORDS, its word is self->mine; the
- * bracket is open and `until` has not come; and the access lies within the granule, with 1, 2, 4 or 8 bytes.
- * Uses x5 and x6. A fault goes on at `else`, too.
+ * Goes on only if the granule is the thread's own (runtime/order/region_words.c): its page's claim has HOOK_WORDS, its
+ * word is self->mine; the bracket is open and `until` has not come; and the access lies within the granule, with 1, 2,
+ * 4 or 8 bytes. Uses x5 and x6. A fault goes on at `else`, too.
  */
 .macro own_granule else
 	ldr x5, [x0, #SELF_CLAIMS]
@@ -319,8 +319,8 @@ hook_entry_\name:
 .endm
 
 /*
- * The short way, of loads and stores: hook_run_short(thread, number, addr, size, value) on our stack, with only those registers put away that a
- * function does not preserve. If that does not do it, the other way, as if nothing had been.
+ * The short way, of loads and stores: hook_run_short(thread, number, addr, size, value) on our stack, with only those
+ * registers put away that a function does not preserve. If that does not do it, the other way, as if nothing had been.
  */
 	.globl hook_short_load, hook_short_store, hook_short_end, short_load, short_store
 hook_short_load:
@@ -477,8 +477,8 @@ program_entry:
 	b enter_program
 
 /*
- * Large pieces go through vector registers, which are the program's: kept on the stack meanwhile. The rest is user_copy's,
- * below. Faults in here continue at user_vectors_fault.
+ * Large pieces go through vector registers, which are the program's: kept on the stack meanwhile. The rest is
+ * user_copy's, below. Faults in here continue at user_vectors_fault.
  */
 	.macro restore_vectors
 	ldp q2, q3, [sp, #32]
@@ -669,7 +669,8 @@ save_fp:
 	stp q30, q31, [x0, #480]
 	ret
 
-/* vector_get(n, uint64_t to[2]), vector_set(n, const uint64_t from[2]): the program's vector register n, which we leave alone */
+/* vector_get(n, uint64_t to[2]), vector_set(n, const uint64_t from[2]): the program's vector register n, which we leave
+   alone */
 .macro vector_table to, instruction
 	.globl \to
 \to:
@@ -677,7 +678,7 @@ save_fp:
 	add x2, x2, x0, lsl #3
 	br x2
 1:
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	.irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
 	\instruction q\n, [x1]
 	ret
 	.endr

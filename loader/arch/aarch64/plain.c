@@ -1,12 +1,13 @@
 /*
  * aarch64: loads and stores like any other, and what they do.
  *
- * The forms that compilers use for variables: one register or two, general or vector, with an offset, a register or a base that
- * moves. Left out are loads beside the code, which are constants, exclusive and atomic ones (atomic.c), and structures of
- * vectors. Also left out is what saves registers on the stack, and takes them back: pairs by sp, and an sp that moves.
+ * The forms that compilers use for variables: one register or two, general or vector, with an offset, a register or a
+ * base that moves. Left out are loads beside the code, which are constants, exclusive and atomic ones (atomic.c), and
+ * structures of vectors. Also left out is what saves registers on the stack, and takes them back: pairs by sp, and an
+ * sp that moves.
  *
- * A full barrier stands behind each, as in atomic.c, so that what a thread does with one word and then with another comes
- * in that order for all.
+ * A full barrier stands behind each, as in atomic.c, so that what a thread does with one word and then with another
+ * comes in that order for all.
  */
 #include "loader/arch/arch.h"
 #include "runtime/atomics/atomics.h"

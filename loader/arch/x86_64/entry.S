@@ -206,9 +206,9 @@ resume_program:
 	popfq
 	jmp 5b
 
-/* From a call of the program's to a function of ours: its arguments and what calls preserve into struct thread, `from` to
-   begin again at. Then on our stack, with struct thread as the argument, and in rbx; r12 is the program's stack pointer,
-   since the saved one may be changed for a handler's frame. */
+/* From a call of the program's to a function of ours: its arguments and what calls preserve into struct thread, `from`
+   to begin again at. Then on our stack, with struct thread as the argument, and in rbx; r12 is the program's stack
+   pointer, since the saved one may be changed for a handler's frame. */
 .macro enter_runtime from
 	mov %rdi, %gs:T_RDI
 	mov %rsi, %gs:T_RSI
@@ -271,9 +271,9 @@ hook_entry_\name:
 	hook_entries 0, load, store, load_wide, store_wide, rmw, rmw_wide, cas, cas_wide, set, copy, enter, leave, poll
 
 /*
- * Goes on only if the granule is the thread's own (runtime/order/region_words.c): its page's claim has HOOK_WORDS, its word is self->mine; the
- * bracket is open and `until` has not come; and the access lies within the granule, with 1, 2, 4 or 8 bytes.
- * Uses rax and r11. A fault goes on at `else`, too.
+ * Goes on only if the granule is the thread's own (runtime/order/region_words.c): its page's claim has HOOK_WORDS, its
+ * word is self->mine; the bracket is open and `until` has not come; and the access lies within the granule, with 1, 2,
+ * 4 or 8 bytes. Uses rax and r11. A fault goes on at `else`, too.
  */
 .macro own_granule else
 	mov %rdx, %rax
@@ -306,8 +306,8 @@ hook_entry_\name:
 .endm
 
 /*
- * The short way, of loads and stores: hook_run_short(thread, number, addr, size, value) on our stack, with only those registers put away that a
- * function does not preserve. If that does not do it, the other way, as if nothing had been.
+ * The short way, of loads and stores: hook_run_short(thread, number, addr, size, value) on our stack, with only those
+ * registers put away that a function does not preserve. If that does not do it, the other way, as if nothing had been.
  */
 	.globl hook_short_load, hook_short_store, hook_short_end, short_load, short_store
 hook_short_load:

@@ -1,7 +1,7 @@
 /*
- * System V shared memory: attached at an address that we choose, with the bytes that it then has in the log. At replay it is
- * memory that a fork shares, as it did. What other processes write there later is not seen, as with all memory that processes
- * share: the recording says so.
+ * System V shared memory: attached at an address that we choose, with the bytes that it then has in the log. At replay
+ * it is memory that a fork shares, as it did. What other processes write there later is not seen, as with all memory
+ * that processes share: the recording says so.
  */
 #include "runtime/runtime.h"
 #include "runtime/syscalls/capture.h"

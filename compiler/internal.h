@@ -2,8 +2,8 @@
  * The pass of heddle-cc: what its files share.
  *
  * A module is instrumented in three steps. First the walk (instrument.c) lists every access as a struct access, in the
- * order of the code, with polls at the end, and asks which may be left out (select.c, escape.c). Then it becomes the site table
- * (sites.c); an access's place in it is its id. At last each access that stays is rewritten (rewrite.c).
+ * order of the code, with polls at the end, and asks which may be left out (select.c, escape.c). Then it becomes the
+ * site table (sites.c); an access's place in it is its id. At last each access that stays is rewritten (rewrite.c).
  */
 #ifndef COMPILER_INTERNAL_H
 #define COMPILER_INTERNAL_H
@@ -36,8 +36,8 @@ enum shape {
 
 /* A range that code which the pass cannot see into accesses, and how its size is known. NULL stands for "none". */
 enum range_form {
-	RANGE_BYTES, /* size * times */
-	RANGE_STRING, /* the string at addr, with its end, at most `size` of it; with `other`: only if that is more than plus */
+	RANGE_BYTES,	   /* size * times */
+	RANGE_STRING,	   /* the string at addr, with its end, at most `size` of it; `other`: only if that is > plus */
 	RANGE_LIKE_STRING, /* as long as the string at `other`, at most `size` of it */
 	RANGE_APPEND,	   /* the same, at the end of the string at addr */
 	RANGE_RESULT,	   /* as many bytes as the call has returned (size), plus `plus`, at most `times` */
@@ -100,14 +100,15 @@ bool replace_some(struct module *m);
 /* formats.c: are there calls of printf and its kin that must become others? They become them. */
 bool formats_found(struct module *m);
 void formats_rewrite(struct module *m);
-/* polls.c: jumps back that no round of a loop can avoid hooks on its way to, and that are not few: shows the jumps without. */
+/* polls.c: jumps back that no round of a loop can avoid hooks on its way to, and that are not few: shows the jumps
+   without. */
 void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
 		void (*found)(void *arg, LLVMValueRef jump), void *arg);
 /* scans.c: the same for scanf and its kin. */
 bool scans_found(struct module *m);
 void scans_rewrite(struct module *m);
-/* replace.c, for these two. Ours that takes the place of a function; is this user of it a call? Room in the frame of the caller, one for
-   all calls since it is used by one at a time; and the call becomes another. */
+/* replace.c, for these two. Ours that takes the place of a function; is this user of it a call? Room in the frame of
+   the caller, one for all calls since it is used by one at a time; and the call becomes another. */
 LLVMValueRef replaced_named(struct module *m, const char *name);
 bool is_call_of(LLVMValueRef user, LLVMValueRef function);
 LLVMValueRef room_on_stack(struct module *m, LLVMValueRef call, const char *name, LLVMTypeRef type);
@@ -162,18 +163,21 @@ void rewrite_begin(struct module *m);
 void rewrite(struct module *m, size_t id);
 void rewrite_end(void);
 
-/* loops.c: brings loops into a common form, which must not change afterwards; then gives loops whose accesses are all known before they begin a copy without hooks */
+/* loops.c: brings loops into a common form, which must not change afterwards; then gives loops whose accesses are all
+   known before they begin a copy without hooks */
 void loops_tidy(struct module *m);
 void loops_copy(struct module *m);
 
-/* held.c: opens one bracket for a whole loop where that can be; before loops_copy(). At the end its variables are gone. */
+/* held.c: opens one bracket for a whole loop where that can be; before loops_copy(). At the end its variables are
+   gone. */
 void held_find(struct module *m);
 void held_end(void);
 
 /* groups.c: gives accesses that follow one another a copy without hooks */
 void groups_copy(struct module *m);
 
-/* marks.c: marks an access as left out for a reason, so that the mark reaches the end of the optimiser; NULL: not marked */
+/* marks.c: marks an access as left out for a reason, so that the mark reaches the end of the optimiser; NULL: not
+   marked */
 void mark_left_out(struct module *m, LLVMValueRef inst, const char *why);
 const char *marked_left_out(struct module *m, LLVMValueRef inst);
 
@@ -212,7 +216,8 @@ LLVMBasicBlockRef plugin_dominator(LLVMBasicBlockRef block);
 bool plugin_edge_dominates(LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMBasicBlockRef block);
 /* The innermost loop around a block, or the one `out` further out. False: there is none. */
 bool plugin_loop(LLVMBasicBlockRef block, unsigned out, struct plugin_loop *found);
-/* How often the loop with this header goes round, with those in it that are as short; 0: often, nobody knows, or there is none. */
+/* How often the loop with this header goes round, with those in it that are as short; 0: often, nobody knows, or there
+   is none. */
 unsigned plugin_rounds(LLVMBasicBlockRef header);
 bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
 /* Can it be computed earlier, though nobody may want it? */
@@ -236,7 +241,8 @@ struct loop_copier {
 	/* One of them begins at `first`, and moves on by `stride` (NULL: does not). False: it cannot be checked. */
 	bool (*add)(void *arg, struct plugin_copying *c, const void *first, const void *stride,
 		    const struct plugin_range *range);
-	/* The loop is suited, and goes round `more` times after the first: builds what check() needs, then what says whether the copy may run. */
+	/* The loop is suited, and goes round `more` times after the first: builds what check() needs, then what says
+	   whether the copy may run. */
 	void (*expand)(void *arg, struct plugin_copying *c, LLVMValueRef at);
 	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMValueRef more);
 	void (*after_copy)(void *arg, LLVMValueRef at);
@@ -253,10 +259,13 @@ struct plugin_nest {
 };
 /* Headers of the loops right inside one, or of the outermost (NULL). How many there are. */
 size_t plugin_loops_in(LLVMValueRef function, LLVMBasicBlockRef header, LLVMBasicBlockRef *to, size_t room);
-/* The loop with this header, until the next is asked for. False: it has no block before it, or is left to where others come, too. */
+/* The loop with this header, until the next is asked for. False: it has no block before it, or is left to where others
+   come, too. */
 bool plugin_nest(LLVMBasicBlockRef header, struct plugin_nest *nest);
 /* Does it call setjmp or its like? */
 bool plugin_returns_twice(LLVMValueRef function);
+/* Has it loops that are entered at several places? What is known of loops does not hold for them. */
+bool plugin_is_irreducible(LLVMValueRef function);
 /* These local variables of one function become registers. */
 void plugin_promote(const LLVMValueRef *variables, size_t count);
 

@@ -2,8 +2,8 @@
  * The pass as LLVM sees it, and the few things that LLVM offers only in C++. Everything else is C.
  *
  * With LTO the linker loads this: the early point sees the whole program before it is optimised, the last one after.
- * In per-file mode clang does, and the last point is the end of its optimiser. For --select=races clang loads it, too: the first
- * point is before a file is optimised.
+ * In per-file mode clang does, and the last point is the end of its optimiser. For --select=races clang loads it, too:
+ * the first point is before a file is optimised.
  */
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/CFG.h>
@@ -18,6 +18,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -267,7 +269,7 @@ LLVMMetadataRef plugin_distinct_node(LLVMContextRef context)
 	return wrap(MDNode::getDistinct(*unwrap(context), {}));
 }
 
-/* ---- copies of loops ---------------------------------------------------------------------------------------------------- */
+/* ---- copies of loops --------------------------------------------------------------------------------------------- */
 
 void plugin_tidy_loops(LLVMValueRef function)
 {
@@ -470,7 +472,7 @@ void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier)
 		;
 }
 
-/* ---- loops with a held bracket ------------------------------------------------------------------------------------------- */
+/* ---- loops with a held bracket ----------------------------------------------------------------------------------- */
 
 size_t plugin_loops_in(LLVMValueRef function, LLVMBasicBlockRef header, LLVMBasicBlockRef *to, size_t room)
 {
@@ -494,6 +496,15 @@ bool plugin_nest(LLVMBasicBlockRef header, struct plugin_nest *nest)
 	auto *after = reinterpret_cast<const LLVMBasicBlockRef *>(exits.data());
 	*nest = { wrap_or_null(loop.getLoopPreheader()), blocks, after, loop.getNumBlocks(), exits.size() };
 	return nest->before && loop.hasDedicatedExits();
+}
+
+bool plugin_is_irreducible(LLVMValueRef function)
+{
+	const Function *f = unwrap<Function>(function);
+	ReversePostOrderTraversal<const Function *> order(f);
+	LoopInfo &info = *shape_of(wrap(const_cast<BasicBlock *>(&f->getEntryBlock()))).loops;
+
+	return containsIrreducibleCFG<const BasicBlock *>(order, info);
 }
 
 bool plugin_returns_twice(LLVMValueRef function)

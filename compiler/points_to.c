@@ -25,7 +25,7 @@ static size_t node_count, node_room;
 static struct module *m;
 static uint64_t guards_at_first;
 
-/* ---- classes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 static node new_node(void)
 {
@@ -75,7 +75,7 @@ static void join(node a, node b)
 	}
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* From a value, or from the result of a function (key + 1), to its node. */
 struct entry {
@@ -210,7 +210,7 @@ static void new_object(LLVMValueRef v)
 	arrow(value(v));
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static const char *const libc_names[] = {
 #include "compiler/libc_names.h"
@@ -363,7 +363,7 @@ static void call_libc(LLVMValueRef call)
 
 	for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
 		LLVMValueRef v = LLVMGetOperand(call, n);
-		if (!value(v) || LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
+		if (!value(v) || (known && LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind))
 			continue;
 		if (!known || !(in_ranges(&before, v) || in_ranges(&after, v) || select_private(v))) {
 			give_away(v);
@@ -489,16 +489,26 @@ static void visit_call(LLVMValueRef call)
 		call_outside(call);
 }
 
-/* ---- instructions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
 
-/* A pointer as a number: compared, subtracted or copied it is still followed. */
+/* The way from one pointer to another is none. */
+static bool is_distance(LLVMValueRef user)
+{
+	return LLVMGetInstructionOpcode(user) == LLVMSub && LLVMIsAPtrToIntInst(LLVMGetOperand(user, 0)) &&
+	       LLVMIsAPtrToIntInst(LLVMGetOperand(user, 1));
+}
+
+/* A pointer as a number: compared or copied it is still followed. */
 static void visit_ptrtoint(LLVMValueRef i)
 {
 	copy(i, LLVMGetOperand(i, 0));
 	for (LLVMUseRef u = LLVMGetFirstUse(i); u; u = LLVMGetNextUse(u))
 		switch (LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionOpcode(LLVMGetUser(u)) : LLVMAdd) {
-		case LLVMICmp:
 		case LLVMSub:
+			if (!is_distance(LLVMGetUser(u)))
+				give_away(LLVMGetOperand(i, 0));
+			break;
+		case LLVMICmp:
 		case LLVMStore:
 		case LLVMPHI:
 		case LLVMSelect:
@@ -574,7 +584,7 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	}
 }
 
-/* ---- the program ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static bool is_local(LLVMValueRef global)
 {

@@ -1,11 +1,13 @@
 """The golden programs of tests/races: what their first comment expects, and how that is checked.
 
-// expect: race A B                   a race between the lines marked A and B: an analysis that loses it is unsound, and a
+// expect: race A B                   a race between the lines marked A and B: an analysis that loses it is unsound, and
+a
 //                                    recorded run shows it
 // expect: rare A B because REASON    the same, but the runs made here need not show it
 // expect: lock A B                   as race; and a lock is put on one of them, so that both are left out
 // expect: hook A B because REASON    as race; and a lock must not be put on either, since it would deadlock
-// expect: none A B ... because REASON   no race at these lines: the analysis should find that out, and no run may show one
+// expect: none A B ... because REASON   no race at these lines: the analysis should find that out, and no run may show
+one
 
 A line is marked by a comment at its end: `// @A`, `// @A @B`. A mark may stand on several lines.
 """

@@ -1,9 +1,9 @@
 /*
  * From the program to the constraints of the points-to analysis (objects.h).
  *
- * A number of 64 bits may be a pointer that is copied or calculated with: it is followed, to anywhere in the object once
- * it was calculated with. What is made a pointer and did not come from one points anywhere. Pointers that are copied in
- * parts of less than 8 bytes by the program itself are not followed.
+ * A number of 64 bits may be a pointer that is copied or calculated with: it is followed, to anywhere in the object
+ * once it was calculated with. What is made a pointer and did not come from one points anywhere. Pointers that are
+ * copied in parts of less than 8 bytes by the program itself are not followed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 static struct module *m;
 static node thread_results; /* what threads return, which joining them gives */
 
-/* ---- values --------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static struct map nodes; /* from a value, or from the result of a function (key + 1), to its node */
 
@@ -42,6 +42,7 @@ static bool may_carry(LLVMTypeRef type)
 	switch (LLVMGetTypeKind(type)) {
 	case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) >= 64;
 	case LLVMPointerTypeKind:
+	case LLVMDoubleTypeKind:
 	case LLVMVectorTypeKind:
 	case LLVMScalableVectorTypeKind:
 	case LLVMStructTypeKind:
@@ -54,7 +55,8 @@ static bool is_aggregate(LLVMTypeRef type)
 {
 	LLVMTypeKind kind = LLVMGetTypeKind(type);
 
-	return kind != LLVMPointerTypeKind && !(kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 64);
+	return kind != LLVMPointerTypeKind && kind != LLVMDoubleTypeKind &&
+	       !(kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 64);
 }
 
 static enum object_kind kind_of_global(LLVMValueRef v)
@@ -133,7 +135,7 @@ static node value(LLVMValueRef v)
 	bool fresh;
 
 	if (!may_carry(LLVMTypeOf(v)) || LLVMIsNull(v) || LLVMIsUndef(v) || LLVMIsAConstantInt(v) ||
-	    LLVMIsABlockAddress(v) || LLVMIsAInlineAsm(v))
+	    LLVMIsAConstantFP(v) || LLVMIsABlockAddress(v) || LLVMIsAInlineAsm(v))
 		return NO_NODE;
 	node n = node_of_key((uintptr_t)v, &fresh);
 	if (fresh && LLVMIsAConstant(v))
@@ -160,7 +162,7 @@ static void new_object(LLVMValueRef v, enum object_kind kind)
 	solve_points(value(v), solve_object(kind, v), 0);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void load(LLVMValueRef to, LLVMValueRef address)
 {
@@ -205,7 +207,7 @@ static void store_initial(node address, LLVMValueRef v, int64_t offset)
 						    (int64_t)size * i));
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void call_outside(LLVMValueRef call)
 {
@@ -273,7 +275,8 @@ static void exchange(LLVMValueRef v)
 	solve_store(anywhere(v), unknown);
 }
 
-/* Pointers that libc leaves behind an argument: to where the one before pointed (strsep), or, if not all is known, to memory of its own. */
+/* Pointers that libc leaves behind an argument: to where the one before pointed (strsep), or, if not all is known, to
+   memory of its own. */
 static void leave_pointers(const struct access *after, bool exact)
 {
 	for (unsigned i = 0; i < after->range_count; i++) {
@@ -287,6 +290,14 @@ static void leave_pointers(const struct access *after, bool exact)
 	}
 }
 
+/* Does libc itself keep argument n, and use it at a later call? */
+static bool keeps(LLVMValueRef call, unsigned n)
+{
+	LLVMValueRef callee = LLVMGetCalledValue(call);
+
+	return !n && LLVMIsAFunction(callee) && !strcmp(external_name(callee), "strtok");
+}
+
 /* A pointer that libc's list describes is used and forgotten, but may be in the result or behind another argument. */
 static void call_libc(LLVMValueRef call)
 {
@@ -295,9 +306,11 @@ static void call_libc(LLVMValueRef call)
 
 	for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
 		LLVMValueRef v = LLVMGetOperand(call, n);
-		if (!value(v) || LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
+		bool pointer = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind;
+		bool used = in_ranges(&before, v) || in_ranges(&after, v) || select_private(v);
+		if (!value(v) || (known && !pointer))
 			continue;
-		if (!known || !(in_ranges(&before, v) || in_ranges(&after, v) || select_private(v))) {
+		if (!known || !used || keeps(call, n)) {
 			solve_give(value(v));
 			continue;
 		}
@@ -314,6 +327,8 @@ static void call_libc(LLVMValueRef call)
 			if (after.ranges[i].addr != v && holds_pointer(&after.ranges[i]))
 				solve_store(anywhere(after.ranges[i].addr), anywhere(v));
 	}
+	if (may_carry(LLVMTypeOf(call)) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMPointerTypeKind)
+		solve_points_anywhere(value(call)); /* a number that was text */
 	leave_pointers(&after, exact);
 	if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind && (!known || !exact)) {
 		if (allocates(call))
@@ -418,7 +433,10 @@ static void call_named(LLVMValueRef call, LLVMValueRef callee)
 		if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind)
 			solve_points_anywhere(value(call));
 		break;
-	default: call_outside(call);
+	default:
+		call_outside(call);
+		if (strstr(external_name(callee), "join"))
+			solve_give(thread_results);
 	}
 }
 
@@ -482,6 +500,21 @@ static bool is_wrapper(LLVMValueRef function, int depth)
 	return returns;
 }
 
+/* What is known only where a function is called by its name: all that it is given may be used in any way. */
+static bool by_pointer(LLVMValueRef function)
+{
+	switch (external_kind(function)) {
+	case EXTERNAL_LOCK:
+	case EXTERNAL_USES:
+	case EXTERNAL_FREES:
+	case EXTERNAL_REALLOCATES:
+	case EXTERNAL_CREATES:
+	case EXTERNAL_JOINS:
+	case EXTERNAL_SORTS: return true;
+	default: return false;
+	}
+}
+
 /* Also as a callback of the solver, for each function that a pointer comes to point to; NULL: any. */
 static void called(LLVMValueRef call, LLVMValueRef function)
 {
@@ -494,8 +527,10 @@ static void called(LLVMValueRef call, LLVMValueRef function)
 		start_sort(call, function);
 	else if (!function)
 		call_outside(call);
-	else if (LLVMIsDeclaration(function))
+	else if (LLVMIsDeclaration(function) && !by_pointer(function))
 		call_named(call, function);
+	else if (LLVMIsDeclaration(function))
+		call_outside(call);
 	else
 		pass_arguments(call, function);
 }
@@ -510,6 +545,8 @@ static void visit_call(LLVMValueRef call)
 			unsigned n = 0, count = LLVMGetNumArgOperands(call);
 			for (LLVMValueRef p = LLVMGetFirstParam(callee); p && n < count; p = LLVMGetNextParam(p))
 				copy(p, LLVMGetOperand(call, n++));
+			for (; n < count; n++)
+				solve_give(value(LLVMGetOperand(call, n)));
 		} else
 			pass_arguments(call, callee);
 	} else if (LLVMIsAFunction(callee))
@@ -520,7 +557,7 @@ static void visit_call(LLVMValueRef call)
 		solve_call(value(callee), call);
 }
 
-/* ---- instructions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
 
 /* p = phi(start, p + step) goes through the object in steps: without this each round would be a place of its own. */
 static bool goes_round(LLVMValueRef gep, LLVMValueRef base)
@@ -560,12 +597,11 @@ static void visit_binary(LLVMValueRef i)
 {
 	LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
 
-	if (!may_carry(LLVMTypeOf(i)) ||
+	if (!may_carry(LLVMTypeOf(i)) || LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMDoubleTypeKind ||
 	    (LLVMGetInstructionOpcode(i) == LLVMSub && LLVMIsAPtrToIntInst(a) && LLVMIsAPtrToIntInst(b)))
 		return;
 	solve_move(value(i), value(a), 0, 1);
-	if (LLVMGetInstructionOpcode(i) != LLVMSub)
-		solve_move(value(i), value(b), 0, 1);
+	solve_move(value(i), value(b), 0, 1);
 }
 
 static void visit_inttoptr(LLVMValueRef i)
@@ -606,6 +642,9 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	case LLVMFreeze:
 	case LLVMPtrToInt:
 	case LLVMExtractValue:
+	case LLVMTrunc: /* of 128 bits, in which a pointer lies beside something else */
+	case LLVMZExt:
+	case LLVMSExt:
 	case LLVMExtractElement: copy(i, LLVMGetOperand(i, 0)); break;
 	case LLVMIntToPtr: visit_inttoptr(i); break;
 	case LLVMInsertValue:
@@ -637,7 +676,7 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	}
 }
 
-/* ---- the program ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static bool is_local(LLVMValueRef global)
 {
@@ -651,8 +690,24 @@ static void open_function(LLVMValueRef f)
 	solve_give(result_of(f));
 }
 
+/* Destructors; what an ifunc chooses; what assembler may know. */
+static void visit_hidden(void)
+{
+	static const char *const lists[] = { "llvm.global_dtors", "llvm.used", "llvm.compiler.used" };
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		LLVMValueRef g = LLVMGetNamedGlobal(m->module, lists[i]);
+		if (g && LLVMGetInitializer(g))
+			solve_give(value(LLVMGetInitializer(g)));
+	}
+	for (LLVMValueRef f = LLVMGetFirstGlobalIFunc(m->module); f; f = LLVMGetNextGlobalIFunc(f))
+		if (LLVMIsAFunction(LLVMGetGlobalIFuncResolver(f)))
+			solve_give(result_of(LLVMGetGlobalIFuncResolver(f)));
+}
+
 static void visit_globals(void)
 {
+	visit_hidden();
 	for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g)) {
 		if (!strncmp(external_name(g), "llvm.", 5))
 			continue;

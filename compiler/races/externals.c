@@ -63,6 +63,7 @@ static const struct row exact[] = {
 	{ "sched_getcpu", EXTERNAL_HARMLESS },
 	{ "sched_yield", EXTERNAL_HARMLESS },
 	{ "select", EXTERNAL_USES },
+	{ "sem_getvalue", EXTERNAL_USES },
 	{ "send", EXTERNAL_USES },
 	{ "sendto", EXTERNAL_USES },
 	{ "sleep", EXTERNAL_HARMLESS },

@@ -1,10 +1,10 @@
 /*
- * Which locks are surely held at a place? As Relay: each function has a summary, (plus, minus): what it has surely taken when
- * it returns, and what it may have released since it began. Summaries are made from the callees up, until nothing changes;
- * then the locks held where each function begins come down from its calls.
+ * Which locks are surely held at a place? As Relay: each function has a summary, (plus, minus): what it has surely
+ * taken when it returns, and what it may have released since it began. Summaries are made from the callees up, until
+ * nothing changes; then the locks held where each function begins come down from its calls.
  *
- * A lock counts if it is one object for sure: a global variable, or a place that exists once. It does not count if anybody
- * may release it without holding it. trylock holds it where the result was compared with 0.
+ * A lock counts if it is one object for sure: a global variable, or a place that exists once. It does not count if
+ * anybody may release it without holding it. trylock holds it where the result was compared with 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static uint64_t given_minus;
 static struct held *at_block; /* absolute, at the beginning */
 static const struct held everything = { UINT64_MAX, UINT64_MAX };
 
-/* ---- locks --------------------------------------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------------------------------- */
 
 enum lock_action locksets_action(const struct call *c)
 {
@@ -119,7 +119,7 @@ static void list_locks(void)
 		lock_count = 0;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------------------- */
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static struct held meet(struct held a, struct held b)
 {
@@ -172,7 +172,7 @@ static struct held tried(const struct block *b, uint32_t way)
 	return (struct held){ action == LOCK_TRY ? bit : 0, bit };
 }
 
-/* ---- summaries -------------------------------------------------------------------------------------------------------------- */
+/* ---- summaries --------------------------------------------------------------------------------------------------- */
 
 static struct change then(struct change a, struct change b)
 {
@@ -198,15 +198,20 @@ static struct change summarise(uint32_t function, struct change *at, bool *known
 			if (!known[b])
 				continue;
 			const struct block *block = &program.blocks[f->first_block + b];
-			struct change c = at[b];
-			for (uint32_t n = 0; n < block->call_count; n++)
-				c = then(c, change_of(&program.calls[block->first_call + n]));
+			struct change c = at[b], thrown = c; /* who unwinds has taken nothing for sure */
+			for (uint32_t n = 0; n < block->call_count; n++) {
+				struct change by = change_of(&program.calls[block->first_call + n]);
+				thrown = then(c, (struct change){ { 0, 0 }, by.minus });
+				c = then(c, by);
+			}
 			if (LLVMIsAReturnInst(LLVMGetBasicBlockTerminator(block->ref)))
 				result = (struct change){ meet(result.plus, c.plus), result.minus | c.minus };
 			result.minus |= c.minus; /* also on ways that do not return: unwinding */
 			for (uint32_t n = 0; n < block->next_count; n++) {
 				uint32_t to = block->next[n] - f->first_block;
-				struct change there = then(c, (struct change){ tried(block, n), 0 });
+				struct change there = program_unwinds(block, n) ?
+							      thrown :
+							      then(c, (struct change){ tried(block, n), 0 });
 				if (known[to]) {
 					there.plus = meet(there.plus, at[to].plus);
 					there.minus |= at[to].minus;
@@ -246,7 +251,7 @@ static void summarise_all(void)
 	free(known);
 }
 
-/* ---- from the calls down ------------------------------------------------------------------------------------------------------ */
+/* ---- from the calls down ----------------------------------------------------------------------------------------- */
 
 static bool enter(uint32_t block, struct held h)
 {
@@ -266,21 +271,23 @@ static bool matters(const struct call *c)
 static bool walk_block(uint32_t b, const bool *matter)
 {
 	const struct block *block = &program.blocks[b];
-	struct held h = at_block[b];
+	struct held h = at_block[b], thrown = h;
 	bool again = false;
 
 	for (uint32_t n = 0; n < block->call_count; n++) {
 		const struct call *c = &program.calls[block->first_call + n];
 		for (uint32_t k = 0; k < c->callee_count && matter[c - program.calls]; k++)
 			again |= enter(program.functions[c->callees[k]].first_block, h);
+		thrown = apply(h, (struct change){ { 0, 0 }, change_of(c).minus });
 		h = apply(h, change_of(c));
 	}
 	for (uint32_t n = 0; n < block->next_count; n++)
-		again |= enter(block->next[n], apply(h, (struct change){ tried(block, n), 0 }));
+		again |= enter(block->next[n],
+			       program_unwinds(block, n) ? thrown : apply(h, (struct change){ tried(block, n), 0 }));
 	return again;
 }
 
-/* Is it called by anybody but the program's own calls? Constructors are called by nobody else. */
+/* Is it called by anybody but the program's own calls? */
 static bool begins(uint32_t function)
 {
 	const struct function *f = &program.functions[function];
@@ -288,7 +295,7 @@ static bool begins(uint32_t function)
 	for (unsigned c = CLASS_FIRST; c < class_count; c++)
 		if (classes[c].entry == f->ref)
 			return true;
-	return f->given || f->ref == program.main_function;
+	return f->given || f->ref == program.main_function || f->constructor;
 }
 
 static void come_down(void)
@@ -296,7 +303,8 @@ static void come_down(void)
 	bool *matter = calloc(program.call_count + 1, sizeof *matter);
 
 	for (uint32_t i = 0; i < program.call_count; i++)
-		matter[i] = program.calls[i].callee_count && matters(&program.calls[i]);
+		matter[i] = program.calls[i].callee_count &&
+			    (matters(&program.calls[i]) || threads_begun(&program.calls[i]));
 	for (uint32_t b = 0; b < program.block_count; b++)
 		at_block[b] = everything;
 	for (uint32_t i = 0; i < program.function_count; i++)

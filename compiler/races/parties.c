@@ -1,6 +1,7 @@
 /*
- * Who accesses what: each end of every access of the list, and what calls do to memory that are no sites. The latter are
- * recorded by the runtime (buffers of system calls, free), but whoever accesses the same memory at the same time must be hooked.
+ * Who accesses what: each end of every access of the list, and what calls do to memory that are no sites. The latter
+ * are recorded by the runtime (buffers of system calls, free), but whoever accesses the same memory at the same time
+ * must be hooked.
  */
 #include <stdlib.h>
 #include "compiler/races/races.h"
@@ -50,6 +51,8 @@ static void add_argument(const struct call *c, unsigned n, uint64_t size, bool w
 
 static void add_call(const struct call *c)
 {
+	if (c->frees) /* by a pointer: the kind is not known */
+		add_argument(c, 0, 0, true, true);
 	switch (c->kind) {
 	case EXTERNAL_USES:
 		for (unsigned n = 0; n < LLVMGetNumArgOperands(c->inst); n++)

@@ -1,13 +1,13 @@
 /*
  * Phases: what lies between two barriers that all threads of a team pass (barriers.c).
  *
- * A segment begins where a thread begins or passes a barrier, and goes on to all barriers that can be reached from there without
- * passing one. Two threads are in the segments that begin with them first; when both pass a barrier, the same
- * one, they are in the segments that follow. So all pairs of segments are found that two threads can be in at the same time. Functions
- * that wait are followed for each chain of calls by itself.
+ * A segment begins where a thread begins or passes a barrier, and goes on to all barriers that can be reached from
+ * there without passing one. Two threads are in the segments that begin with them first; when both pass a barrier, the
+ * same one, they are in the segments that follow. So all pairs of segments are found that two threads can be in at the
+ * same time. Functions that wait are followed for each chain of calls by itself.
  *
- * If all threads go the same way from wait to wait (uniform.c), they are in the same segment, and will come to the same wait next: what
- * leads to another one is not passed at the same time.
+ * If all threads go the same way from wait to wait (uniform.c), they are in the same segment, and will come to the same
+ * wait next: what leads to another one is not passed at the same time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void find_waiting_functions(const struct walk *w)
 	}
 }
 
-/* ---- segments -------------------------------------------------------------------------------------------------------------- */
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t find_segment(struct walk *w, uint32_t chain, uint32_t call)
 {
@@ -159,6 +159,7 @@ static bool go_down(struct walk *w, size_t from, struct position p, const struct
 		if (!waits[c->callees[k]])
 			continue;
 		down = true;
+		w->failed |= LLVMIsAInvokeInst(c->inst) || plugin_returns_twice(program.functions[c->callees[k]].ref);
 		uint32_t chain = find_chain(w, p.chain, c);
 		go_to(from, (struct position){ chain, program.functions[c->callees[k]].first_block, 0 });
 	}
@@ -271,6 +272,7 @@ static struct walk *new_walk(unsigned class, unsigned team, bool with_main)
 
 	*w = (struct walk){ .class = class, .team = team, .with_main = with_main, .chain_count = 1 };
 	find_waiting_functions(w);
+	w->failed |= plugin_returns_twice(class == CLASS_MAIN ? program.main_function : classes[class].entry);
 	for (uint32_t b = 0; b < program.block_count; b++)
 		w->failed |= program.blocks[b].call_count >= MOST_CALLS_OF_BLOCK;
 	find_segment(w, 0, UINT32_MAX);
@@ -289,7 +291,7 @@ static void free_walk(struct walk *w)
 	free(w);
 }
 
-/* ---- pairs of segments ------------------------------------------------------------------------------------------------------- */
+/* ---- pairs of segments ------------------------------------------------------------------------------------------- */
 
 static struct meeting meetings[MOST_CLASSES][2]; /* by class of the team; with the first thread, among themselves */
 static bool known[MOST_CLASSES][2];
@@ -318,8 +320,8 @@ static void find_meetings(struct meeting *m)
 }
 
 /*
- * The chain of the team's walk that is this one of the first thread's, which comes to the team's function by its only call of it;
- * UINT32_MAX: there is none.
+ * The chain of the team's walk that is this one of the first thread's, which comes to the team's function by its only
+ * call of it; UINT32_MAX: there is none.
  */
 static uint32_t same_chain(const struct meeting *m, uint32_t chain, uint32_t entry)
 {
@@ -445,7 +447,8 @@ bool phases_agree(const struct meeting *m, unsigned p, uint64_t events_p, unsign
 	return m->same[p] == q && (events & events_q || (events | events_q) & EVENT_NONE);
 }
 
-/* For each segment of a walk, the events that may come next after a place; NULL: it is in none. What the walk has not come to may be anywhere. */
+/* For each segment of a walk, the events that may come next after a place; NULL: it is in none. What the walk has not
+   come to may be anywhere. */
 static uint64_t *events_of(const struct walk *w, const struct party *p)
 {
 	uint64_t *all = calloc(w->segment_count + 1, sizeof *all), any = 0;

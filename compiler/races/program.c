@@ -26,6 +26,11 @@ uint32_t program_function(LLVMValueRef f)
 	return map_find(&program.function_map, f) - 1;
 }
 
+bool program_unwinds(const struct block *b, uint32_t way)
+{
+	return way == 1 && LLVMIsAInvokeInst(LLVMGetBasicBlockTerminator(b->ref));
+}
+
 struct block *program_block_of(LLVMValueRef inst)
 {
 	return &program.blocks[map_find(&program.block_map, LLVMGetInstructionParent(inst)) - 1];
@@ -38,7 +43,7 @@ struct call *program_call(LLVMValueRef inst)
 	return n ? &program.calls[n - 1] : NULL;
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------------------ */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static void add_callee(void *arg, LLVMValueRef function)
 {
@@ -74,6 +79,15 @@ static void add_call(LLVMValueRef inst, uint32_t block)
 		c->kind = system ? EXTERNAL_UNKNOWN : EXTERNAL_HARMLESS;
 	} else if (LLVMIsAFunction(callee) && LLVMIsDeclaration(callee))
 		c->kind = external_kind(callee);
+	const struct bits *set = LLVMIsAFunction(callee) || LLVMIsAInlineAsm(callee) ? NULL : objects_of(callee);
+	if (set)
+		BITS_EACH(set, place)
+		{
+			const struct object *o = solve_object_at(solve_place((uint32_t)place)->object);
+			c->frees |= o->kind == OBJECT_FUNCTION && LLVMIsDeclaration(o->value) &&
+				    (external_kind(o->value) == EXTERNAL_FREES ||
+				     external_kind(o->value) == EXTERNAL_REALLOCATES);
+		}
 	if (c->kind == EXTERNAL_SORTS && LLVMGetNumArgOperands(inst))
 		objects_functions(LLVMGetOperand(inst, LLVMGetNumArgOperands(inst) - 1), add_callee, c);
 }
@@ -162,7 +176,7 @@ void program_end(void)
 	map_free(&program.call_map);
 }
 
-/* ---- once ------------------------------------------------------------------------------------------------------------------ */
+/* ---- once -------------------------------------------------------------------------------------------------------- */
 
 /* Can a block be reached from itself? */
 static bool in_cycle(uint32_t start)
@@ -204,6 +218,8 @@ static const struct call *only_call(uint32_t function)
 
 static bool function_is_once(uint32_t function, int depth)
 {
+	if (plugin_returns_twice(program.functions[function].ref) || program.functions[function].constructor)
+		return false;
 	if (program.functions[function].ref == program.main_function)
 		return !LLVMGetFirstUse(program.main_function);
 	if (program.functions[function].given || depth > 8 || program.functions[function].classes != BIT(CLASS_MAIN))

@@ -1,7 +1,7 @@
 /*
- * Parts of arrays: the two accesses are never to the same bytes, since each thread has its own part, or only one of them comes there.
- * Addresses and the conditions on the way are terms of what differs between the threads; the solver is asked whether
- * they can touch. Anything but a clear no within the time limit keeps the pair.
+ * Parts of arrays: the two accesses are never to the same bytes, since each thread has its own part, or only one of
+ * them comes there. Addresses and the conditions on the way are terms of what differs between the threads; the solver
+ * is asked whether they can touch. Anything but a clear no within the time limit keeps the pair.
  */
 #include <stdlib.h>
 #include "compiler/races/numbers.h"
@@ -126,7 +126,8 @@ static void suppose(const struct side *a, const struct side *b)
 	phases_rounds(a->part->inst, a->f, a->class, b->part->inst, b->f, b->class);
 }
 
-/* Wherever they access, can they be there at the same time? The answer is the same for all accesses in the two blocks, between the same calls. */
+/* Wherever they access, can they be there at the same time? The answer is the same for all accesses in the two blocks,
+   between the same calls. */
 static bool never_both(const struct side *a, const struct side *b)
 {
 	if ((a->view->place | b->view->place) >> 20 || (a->part->before | b->part->before) >> 12)
@@ -232,7 +233,7 @@ static bool all_apart(const struct part *a, unsigned x, const struct part *b, un
 	const struct ways *v = ways_of(program_block_of(a->inst)->function, x, 0),
 			  *w = ways_of(program_block_of(b->inst)->function, y, 1);
 
-	if (v->too_many || w->too_many)
+	if (v->too_many || w->too_many || !v->count || !w->count)
 		return false;
 	for (unsigned i = 0; i < v->count; i++)
 		for (unsigned j = 0; j < w->count; j++)
@@ -241,7 +242,7 @@ static bool all_apart(const struct part *a, unsigned x, const struct part *b, un
 	return true;
 }
 
-/* ---- groups: accesses in one block that are a fixed way from the same base are asked for as one, first --------------------- */
+/* ---- groups: accesses in one block that are a fixed way from the same base are asked for as one, first ----------- */
 
 static struct part *parts; /* of each party; inst is NULL: not understood */
 static struct group {

@@ -1,6 +1,6 @@
 /*
- * Which accesses may race? The whole program is looked at when it is linked, and an access is left out only with a reason
- * that can be printed. In this order:
+ * Which accesses may race? The whole program is looked at when it is linked, and an access is left out only with a
+ * reason that can be printed. In this order:
  *
  *   constraints.c, solve.c   where may an address point to? (objects.h)
  *   program.c                blocks, calls and who may call whom
@@ -15,8 +15,8 @@
  * Whatever is not understood may race. Without main() nothing is decided.
  *
  * Words
- *   class   a kind of thread: the first thread, or all threads that begin with one function. Class 0 is the first thread,
- *           class 1 is everybody that code outside may call the program from (signal handlers, callbacks).
+ *   class   a kind of thread: the first thread, or all threads that begin with one function. Class 0 is the first
+ *           thread, class 1 is everybody that code outside may call the program from (signal handlers, callbacks).
  *   alive   the classes of which a thread may exist at a place that the first thread passes.
  */
 #ifndef COMPILER_RACES_RACES_H
@@ -26,11 +26,12 @@
 #include "compiler/races/map.h"
 #include "compiler/races/objects.h"
 
-/* ---- program.c --------------------------------------------------------------------------------------------------------- */
+/* ---- program.c --------------------------------------------------------------------------------------------------- */
 
 struct call {
 	LLVMValueRef inst;
 	uint32_t block;
+	bool frees;	    /* it calls by a pointer, which may be that of free() */
 	bool outside;	    /* may call code that is not seen; kind says what is known of it */
 	enum external kind; /* of a function that is called by name and not seen; else EXTERNAL_UNKNOWN */
 	uint32_t *callees;  /* functions of the program */
@@ -49,6 +50,7 @@ struct function {
 	uint32_t first_block, block_count;
 	uint64_t classes; /* of threads that may run it */
 	bool given;	  /* code outside may call it */
+	bool constructor;
 };
 
 struct program {
@@ -65,6 +67,8 @@ extern struct program program;
 void program_begin(struct module *m, LLVMValueRef main_function);
 void program_end(void);
 uint32_t program_function(LLVMValueRef f); /* UINT32_MAX: not seen */
+/* Is this way out of the block that of an exception? */
+bool program_unwinds(const struct block *b, uint32_t way);
 struct block *program_block_of(LLVMValueRef inst);
 struct call *program_call(LLVMValueRef inst);
 bool program_is_once(LLVMValueRef inst);		     /* is this place passed at most once in a run? */
@@ -74,7 +78,7 @@ bool program_function_is_once(uint32_t block);		     /* is the function around i
 /* The only place that an address can be, in an object that exists once and that code outside does not know; or 0. */
 uint32_t program_single_place(LLVMValueRef address);
 
-/* ---- threads.c --------------------------------------------------------------------------------------------------------- */
+/* ---- threads.c --------------------------------------------------------------------------------------------------- */
 
 enum { CLASS_MAIN, CLASS_OUTSIDE, CLASS_FIRST, MOST_CLASSES = 64 };
 #define BIT(n) ((uint64_t)1 << (n))
@@ -94,7 +98,10 @@ void threads_end(void);
 /* Classes alive where the first thread passes this place; those that have ever been begun before. */
 uint64_t threads_alive(LLVMValueRef inst);
 uint64_t threads_ever(LLVMValueRef inst);
-/* May a thread of one of these classes be at a place while another of those is at another? alive_a, alive_b: threads_alive(). */
+/* Classes that a call may begin on any way, also on one that unwinds. */
+uint64_t threads_begun(const struct call *c);
+/* May a thread of one of these classes be at a place while another of those is at another? alive_a, alive_b:
+   threads_alive(). */
 bool threads_parallel(uint64_t classes_a, uint64_t alive_a, uint64_t classes_b, uint64_t alive_b);
 bool threads_two(uint64_t classes_a, uint64_t classes_b); /* could they be two threads at all? */
 const char *threads_name(unsigned class);
@@ -110,7 +117,7 @@ bool joins_check(void);
 uint64_t joins_at_call(const struct call *c);
 uint64_t joins_at_edge(uint32_t from, uint32_t to);
 
-/* ---- locksets.c -------------------------------------------------------------------------------------------------------- */
+/* ---- locksets.c -------------------------------------------------------------------------------------------------- */
 
 struct held {
 	uint64_t writing, reading; /* a lock held for writing is in both */
@@ -139,7 +146,7 @@ void may_hold_end(void);
 bool may_hold_any(LLVMValueRef inst);
 bool may_hold_waits(unsigned lock);
 
-/* ---- warnings.c -------------------------------------------------------------------------------------------------------- */
+/* ---- warnings.c -------------------------------------------------------------------------------------------------- */
 
 /* One end of an access, or what a call that is no site does to memory. */
 struct party {
@@ -164,7 +171,8 @@ struct pair {
 	uint8_t step;	       /* 1 + the step that has removed it; 0: it is left */
 };
 
-/* A step says whether a pair cannot race; the reason is what `heddle dump --sites --why` prints, %s is the other place. */
+/* A step says whether a pair cannot race; the reason is what `heddle dump --sites --why` prints, %s is the other
+   place. */
 struct step {
 	const char *name, *option, *reason; /* option: for --without */
 	void (*begin)(void);

@@ -1,11 +1,11 @@
 /*
- * Loads that always give the same: of what is written only before there is a second thread; and loads from the argument that a
- * thread was given, which the creating thread has filled in before.
+ * Loads that always give the same: of what is written only before there is a second thread; and loads from the argument
+ * that a thread was given, which the creating thread has filled in before.
  */
 #include <stdlib.h>
 #include "compiler/races/terms.h"
 
-/* ---- who writes what ---------------------------------------------------------------------------------------------------- */
+/* ---- who writes what --------------------------------------------------------------------------------------------- */
 
 static uint32_t *writers, *first; /* of each object: writers[first[o]] .. writers[first[o + 1]] */
 
@@ -86,7 +86,7 @@ bool stable_each_writer(uint32_t place, uint64_t size, bool (*fine)(const struct
 	return true;
 }
 
-/* ---- reaching ------------------------------------------------------------------------------------------------------------ */
+/* ---- reaching ---------------------------------------------------------------------------------------------------- */
 
 enum {
 	DOWN = 1,
@@ -128,7 +128,8 @@ static void spread_from(struct reaching *r, uint32_t b, uint8_t how)
 				spread(r, program.calls[i].block, UP);
 }
 
-/* After `from` has run, may `to` run? What is called returns to where it was called; what `from` is in, to any of its callers. */
+/* After `from` has run, may `to` run? What is called returns to where it was called; what `from` is in, to any of its
+   callers. */
 bool program_reaches(LLVMValueRef from, LLVMValueRef to)
 {
 	uint32_t start = (uint32_t)(program_block_of(from) - program.blocks),
@@ -150,7 +151,7 @@ bool program_reaches(LLVMValueRef from, LLVMValueRef to)
 	return reaches;
 }
 
-/* ---- loads --------------------------------------------------------------------------------------------------------------- */
+/* ---- loads ------------------------------------------------------------------------------------------------------- */
 
 static bool before_threads(const struct party *p, void *load)
 {
@@ -162,7 +163,8 @@ bool stable_load(LLVMValueRef load, bool by_main)
 	uint32_t place = program_single_place(LLVMGetOperand(load, 0));
 	uint64_t size = LLVMStoreSizeOfType(program.m->layout, LLVMTypeOf(load));
 
-	return place && stable_each_writer(place, size, before_threads, by_main ? load : NULL);
+	return place && !select_private(LLVMGetOperand(load, 0)) &&
+	       stable_each_writer(place, size, before_threads, by_main ? load : NULL);
 }
 
 struct only {

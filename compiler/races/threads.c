@@ -1,10 +1,11 @@
 /*
  * Which kinds of threads are there, and which may run at the same time?
  *
- * A class is made for each function that pthread_create may begin. What the first thread does is followed along the code:
- * at each place, which classes may be alive (created before, and not surely joined since: joins.c), and which have ever been.
- * Two classes exist at the same time if one is created where the other may be alive; a class exists many times if it is
- * created where it may be alive itself. Threads that other threads create are alive from the creation of their creator on.
+ * A class is made for each function that pthread_create may begin. What the first thread does is followed along the
+ * code: at each place, which classes may be alive (created before, and not surely joined since: joins.c), and which
+ * have ever been. Two classes exist at the same time if one is created where the other may be alive; a class exists
+ * many times if it is created where it may be alive itself. Threads that other threads create are alive from the
+ * creation of their creator on.
  *
  * Code outside may create threads, unless it is known not to (externals.c); then class 1 is alive.
  */
@@ -20,12 +21,13 @@ struct effect {
 	uint64_t gen, kill;
 };
 static struct effect *of_function;
+static uint64_t *begun_by;     /* of each function: on any way, also one that unwinds */
 static uint64_t *alive, *ever; /* at the beginning of each block */
 static bool *reached;
 static uint64_t created_by[MOST_CLASSES]; /* classes that threads of a class create, and those create */
 static uint64_t given_gen;		  /* what functions do that code outside may call */
 
-/* ---- classes ------------------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 static unsigned class_of(LLVMValueRef entry)
 {
@@ -43,21 +45,26 @@ static bool is_create(const struct call *c)
 	return c->kind == EXTERNAL_CREATES;
 }
 
-/* Functions that a call of pthread_create may begin. */
-uint64_t threads_created(const struct call *c)
+/* What a call of pthread_create begins. */
+static LLVMValueRef entry_of(const struct call *c)
 {
 	unsigned count = LLVMGetNumArgOperands(c->inst);
-	const struct bits *set = count < 3 ? NULL : objects_of(LLVMGetOperand(c->inst, count - 2));
+
+	return count < 3 ? NULL : LLVMGetOperand(c->inst, count - 2);
+}
+
+static void add_class(void *all, LLVMValueRef entry)
+{
+	*(uint64_t *)all |= BIT(class_of(entry));
+}
+
+uint64_t threads_created(const struct call *c)
+{
+	LLVMValueRef entry = entry_of(c);
 	uint64_t all = 0;
 
-	if (!set)
-		return BIT(CLASS_OUTSIDE);
-	BITS_EACH(set, place)
-	{
-		struct object *o = solve_object_at(solve_place((uint32_t)place)->object);
-		bool seen = o->kind == OBJECT_FUNCTION && !LLVMIsDeclaration(o->value);
-		all |= seen ? BIT(class_of(o->value)) : BIT(CLASS_OUTSIDE);
-	}
+	if (!entry || objects_functions(entry, add_class, &all))
+		all |= BIT(CLASS_OUTSIDE);
 	return all;
 }
 
@@ -70,7 +77,7 @@ static void find_classes(void)
 			threads_created(&program.calls[i]);
 }
 
-/* ---- who runs what ---------------------------------------------------------------------------------------------------------- */
+/* ---- who runs what ----------------------------------------------------------------------------------------------- */
 
 static void mark(uint32_t function, unsigned class)
 {
@@ -116,7 +123,30 @@ static void each_constructor(void (*found)(uint32_t function))
 
 static void mark_constructor(uint32_t function)
 {
+	program.functions[function].constructor = true;
 	mark(function, CLASS_MAIN);
+}
+
+static void mark_given(void *unused, LLVMValueRef entry)
+{
+	uint32_t f = program_function(entry);
+
+	(void)unused;
+	if (f == UINT32_MAX)
+		return;
+	program.functions[f].given = true;
+	mark(f, CLASS_OUTSIDE);
+	mark(f, MOST_CLASSES - 1);
+}
+
+/* Functions that the last class stands for: code outside might as well call them. */
+static void mark_rest(void)
+{
+	for (uint32_t i = 0; i < program.call_count; i++) {
+		const struct call *c = &program.calls[i];
+		if (is_create(c) && entry_of(c) && threads_created(c) & BIT(MOST_CLASSES - 1))
+			objects_functions(entry_of(c), mark_given, NULL);
+	}
 }
 
 static void mark_all(void)
@@ -128,9 +158,11 @@ static void mark_all(void)
 			mark(i, CLASS_OUTSIDE);
 	for (unsigned c = CLASS_FIRST; c < class_count; c++)
 		mark(program_function(classes[c].entry), c);
+	if (class_count == MOST_CLASSES)
+		mark_rest();
 }
 
-/* ---- what calls do -------------------------------------------------------------------------------------------------------------- */
+/* ---- what calls do ----------------------------------------------------------------------------------------------- */
 
 static struct effect effect_of(const struct call *c)
 {
@@ -155,6 +187,16 @@ static struct effect effect_of(const struct call *c)
 	return all;
 }
 
+/* Who unwinds has joined nobody for sure, and may have begun all that it could. */
+uint64_t threads_begun(const struct call *c)
+{
+	uint64_t all = effect_of(c).gen;
+
+	for (uint32_t i = 0; i < c->callee_count; i++)
+		all |= begun_by[c->callees[i]];
+	return all;
+}
+
 static struct effect then(struct effect a, struct effect b)
 {
 	return (struct effect){ (a.gen & ~b.kill) | b.gen, (a.kill | b.kill) & ~b.gen };
@@ -175,17 +217,24 @@ static struct effect summarise(uint32_t function, struct effect *at, bool *known
 			if (!known[b])
 				continue;
 			const struct block *block = &program.blocks[f->first_block + b];
-			struct effect e = at[b];
-			for (uint32_t n = 0; n < block->call_count; n++)
-				e = then(e, effect_of(&program.calls[block->first_call + n]));
+			struct effect e = at[b], thrown = e;
+			for (uint32_t n = 0; n < block->call_count; n++) {
+				const struct call *c = &program.calls[block->first_call + n];
+				thrown = then(e, (struct effect){ threads_begun(c), 0 });
+				begun_by[function] |= thrown.gen;
+				e = then(e, effect_of(c));
+			}
 			if (!block->next_count && LLVMIsAReturnInst(LLVMGetBasicBlockTerminator(block->ref))) {
 				result.gen |= e.gen;
 				result.kill &= e.kill;
 			}
 			for (uint32_t n = 0; n < block->next_count; n++) {
 				uint32_t to = block->next[n] - f->first_block;
-				struct effect there = then(
-					e, (struct effect){ 0, joins_at_edge(f->first_block + b, block->next[n]) });
+				struct effect there =
+					program_unwinds(block, n) ?
+						thrown :
+						then(e, (struct effect){
+								0, joins_at_edge(f->first_block + b, block->next[n]) });
 				if (known[to]) {
 					there.gen |= at[to].gen;
 					there.kill &= at[to].kill;
@@ -211,10 +260,13 @@ static void summarise_all(void)
 	}
 	struct effect *at = calloc(most + 1, sizeof *at);
 	bool *known = calloc(most + 1, sizeof *known);
+	memset(begun_by, 0, program.function_count * sizeof *begun_by);
 	for (bool again = true; again;) {
 		again = false;
 		for (uint32_t i = 0; i < program.function_count; i++) {
+			uint64_t was = begun_by[i];
 			struct effect e = summarise(i, at, known);
+			again |= was != begun_by[i];
 			again |= e.gen != of_function[i].gen || e.kill != of_function[i].kill;
 			of_function[i] = e;
 			if (program.functions[i].given && (given_gen | e.gen) != given_gen) {
@@ -238,6 +290,9 @@ static void find_created(void)
 			uint64_t begun = is_create(c)				   ? threads_created(c) :
 					 c->outside && c->kind == EXTERNAL_UNKNOWN ? BIT(CLASS_OUTSIDE) :
 										     0;
+			if (c->outside &&
+			    (c->kind == EXTERNAL_STD || c->kind == EXTERNAL_SORTS || c->kind == EXTERNAL_AT_EXIT))
+				begun |= created_by[CLASS_OUTSIDE];
 			for (unsigned n = 0; n < class_count; n++)
 				if (begun & BIT(n))
 					begun |= created_by[n];
@@ -250,7 +305,7 @@ static void find_created(void)
 	}
 }
 
-/* ---- where the first thread is ----------------------------------------------------------------------------------------------- */
+/* ---- where the first thread is ----------------------------------------------------------------------------------- */
 
 static bool enter(uint32_t block, uint64_t now, uint64_t before)
 {
@@ -265,7 +320,7 @@ static bool enter(uint32_t block, uint64_t now, uint64_t before)
 static bool walk_block(uint32_t b)
 {
 	const struct block *block = &program.blocks[b];
-	uint64_t now = alive[b], before = ever[b];
+	uint64_t now = alive[b], before = ever[b], thrown = now;
 	bool again = false;
 
 	for (uint32_t n = 0; n < block->call_count; n++) {
@@ -273,11 +328,14 @@ static bool walk_block(uint32_t b)
 		struct effect e = effect_of(c);
 		for (uint32_t k = 0; k < c->callee_count; k++)
 			again |= enter(program.functions[c->callees[k]].first_block, now, before);
+		thrown = now | threads_begun(c);
 		now = (now & ~e.kill) | e.gen;
 		before |= e.gen;
 	}
 	for (uint32_t n = 0; n < block->next_count; n++)
-		again |= enter(block->next[n], now & ~joins_at_edge(b, block->next[n]), before);
+		again |= program_unwinds(block, n) ?
+				 enter(block->next[n], thrown, before | thrown) :
+				 enter(block->next[n], now & ~joins_at_edge(b, block->next[n]), before);
 	return again;
 }
 
@@ -286,7 +344,7 @@ static uint64_t by_constructors;
 static void enter_constructor(uint32_t function)
 {
 	by_constructors |= of_function[function].gen;
-	enter(program.functions[function].first_block, 0, 0);
+	enter(program.functions[function].first_block, by_constructors, by_constructors);
 }
 
 static void settle(void)
@@ -335,7 +393,7 @@ uint64_t threads_ever(LLVMValueRef inst)
 	return state_at(inst, ever, false);
 }
 
-/* ---- beside each other ----------------------------------------------------------------------------------------------------------- */
+/* ---- beside each other ------------------------------------------------------------------------------------------- */
 
 /* None of those that the function creates may be alive where it begins. */
 bool threads_made_together(const struct call *create)
@@ -361,7 +419,11 @@ static void find_creates(void)
 		uint64_t by = program.functions[program.blocks[c->block].function].classes;
 		for (unsigned n = CLASS_FIRST; is_create(c) && n < class_count; n++)
 			if (threads_created(c) & BIT(n)) {
-				several[n] |= classes[n].create || by != BIT(CLASS_MAIN);
+				several[n] |=
+					classes[n].create || by != BIT(CLASS_MAIN) ||
+					plugin_returns_twice(
+						program.functions[program.blocks[c->block].function].ref) ||
+					plugin_is_irreducible(program.functions[program.blocks[c->block].function].ref);
 				classes[n].create = c;
 			}
 	}
@@ -446,6 +508,7 @@ void threads_begin(void)
 	mark_all();
 	find_created();
 	of_function = calloc(program.function_count + 1, sizeof *of_function);
+	begun_by = calloc(program.function_count + 1, sizeof *begun_by);
 	alive = calloc(program.block_count + 1, sizeof *alive);
 	ever = calloc(program.block_count + 1, sizeof *ever);
 	reached = calloc(program.block_count + 1, sizeof *reached);
@@ -467,6 +530,7 @@ void threads_end(void)
 {
 	joins_end();
 	free(of_function);
+	free(begun_by);
 	free(alive);
 	free(ever);
 	free(reached);

@@ -1,0 +1,26 @@
+// Two constructors: the first creates a thread, the second races with it.
+// expect: race a b
+#include <pthread.h>
+#include <stdio.h>
+static volatile int x;
+static pthread_t t;
+static void *work(void *arg)
+{
+	for (int i = 0; i < 30000; i++)
+		x++; // @a
+	return NULL;
+}
+static __attribute__((constructor(200))) void one(void)
+{
+	pthread_create(&t, NULL, work, NULL);
+}
+static __attribute__((constructor(300), noinline)) void two(void)
+{
+	for (int i = 0; i < 30000; i++)
+		x++; // @b
+}
+int main(void)
+{
+	pthread_join(t, NULL);
+	printf("%d\n", x);
+}

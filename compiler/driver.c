@@ -1,7 +1,7 @@
 /*
  * heddle-cc, heddle-c++: clang with our pass. It reads only what it must of the command line, adds its own options, and
- * becomes clang, whose messages and status are therefore unchanged. heddle-ar, heddle-ranlib and heddle-nm become LLVM's,
- * which read the objects that heddle-cc makes.
+ * becomes clang, whose messages and status are therefore unchanged. heddle-ar, heddle-ranlib and heddle-nm become
+ * LLVM's, which read the objects that heddle-cc makes.
  *
  * Three ways to go:
  *   compile   make bitcode; vectorising waits until the link, where the whole program is seen
@@ -121,7 +121,7 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 struct file {
 	const char *data;
@@ -151,7 +151,7 @@ static void unmap_file(struct file *f)
 		munmap((void *)f->data, f->size);
 }
 
-/* ---- the command line ----------------------------------------------------------------------------------------------- */
+/* ---- the command line -------------------------------------------------------------------------------------------- */
 
 /* Options whose value is the next word. */
 static const char *const with_value[] = { "-o",
@@ -379,7 +379,7 @@ static void read_command(struct command *c, int argc, char **argv)
 		c->mode = AS_IS;
 }
 
-/* ---- objects of other compilers in the link ------------------------------------------------------------------------- */
+/* ---- objects of other compilers in the link ---------------------------------------------------------------------- */
 
 static bool has(const struct file *f, const char *magic, size_t len)
 {
@@ -462,7 +462,7 @@ static char *list_foreign(const struct command *c)
 	return list;
 }
 
-/* ---- what is passed on ---------------------------------------------------------------------------------------------- */
+/* ---- what is passed on ------------------------------------------------------------------------------------------- */
 
 /* Our parts lie in ../lib/heddle, seen from this program. */
 static char *find_part(const char *name)
@@ -508,11 +508,28 @@ static void add_quietly(struct words *w, const char *const *words)
 /* Or LLVM would move the preparations of calls that hardly ever happen out of loops, and run out of registers. */
 #define COLD_STAYS_COLD "-disable-hoisting-to-hotter-blocks=all"
 
-/* A loop of a few rounds is unrolled whole, which folds what depends on the round. More copies would only be copies of its hooks. */
+/* A loop of a few rounds is unrolled whole, which folds what depends on the round. More copies would only be copies of
+   its hooks. */
 #define UNROLL_WHOLE   "-unroll-full-max-count=8"
 #define UNROLL_NO_PART "-unroll-allow-partial=0"
 #define UNROLL_NO_LOOP "-unroll-runtime=0"
 #define UNROLL_NO_PEEL "-unroll-peel-max-count=0"
+
+/* Atomics of 16 bytes are then instructions, which have hooks, and not calls of libatomic. All but the first of these
+   processors have it. */
+static bool wants_cx16(const struct command *c)
+{
+#ifdef __x86_64__
+	for (size_t i = 0; i < c->out.count; i++)
+		if (!strncmp(c->out.at[i], "--target", 8) || !strcmp(c->out.at[i], "-target") ||
+		    !strcmp(c->out.at[i], "-m32"))
+			return false;
+	return true;
+#else
+	(void)c;
+	return false;
+#endif
+}
 
 static void prepare_compile(struct command *c)
 {
@@ -524,6 +541,8 @@ static void prepare_compile(struct command *c)
 
 	if (!c->debug)
 		add_quietly(&c->out, (const char *[]){ "-gline-tables-only", NULL });
+	if (wants_cx16(c))
+		add_quietly(&c->out, (const char *[]){ "-mcx16", NULL });
 	if (c->per_file)
 		add_quietly(&c->out,
 			    (const char *[]){ "-fno-lto", text("-fpass-plugin=%s", find_part("heddle-pass.so")),

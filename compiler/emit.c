@@ -12,7 +12,7 @@ LLVMBuilderRef builder;
 static LLVMValueRef fast[FAST_COUNT];
 static LLVMTypeRef result_type, op_type;
 
-/* ---- fast.bc --------------------------------------------------------------------------------------------------------- */
+/* ---- fast.bc ----------------------------------------------------------------------------------------------------- */
 
 static LLVMModuleRef read_part(struct module *m, const char *path)
 {
@@ -38,7 +38,7 @@ void link_part(struct module *m, const char *path)
 	LLVMModuleRef part = read_part(m, path);
 
 	for (LLVMValueRef f = LLVMGetFirstFunction(part); f; f = LLVMGetNextFunction(f))
-		if (!LLVMIsDeclaration(f))
+		if (!LLVMIsDeclaration(f) && LLVMGetFunctionCallConv(f) != PRESERVE_ALL)
 			forget_processor(f);
 	if (LLVMLinkModules2(m->module, part))
 		compiler_die("%s cannot be linked into the program", path);
@@ -54,7 +54,11 @@ static void merge(struct module *m, LLVMValueRef global)
 	LLVMSetComdat(global, LLVMGetOrInsertComdat(m->module, LLVMGetValueName2(global, &len)));
 }
 
-/* Also into functions for other processors: what fast.c needs, all have. */
+/*
+ * Also into functions for other processors: what fast.c needs, all have. But who preserves all registers stays one for
+ * the oldest processor, which does not touch more than the lower halves of x86-64's vectors: with AVX, LLVM 19 ends
+ * such a function by vzeroupper.
+ */
 static void forget_processor(LLVMValueRef f)
 {
 	static const char *const attributes[] = { "target-cpu",	   "target-features",  "tune-cpu",
@@ -97,7 +101,7 @@ void emit_begin(struct module *m)
 				   false);
 }
 
-/* ---- small things ------------------------------------------------------------------------------------------------------- */
+/* ---- small things ------------------------------------------------------------------------------------------------ */
 
 LLVMValueRef number(struct module *m, uint64_t value)
 {

@@ -3,8 +3,8 @@
  * it into each module, calls the functions marked INLINE around every access, and lets them be inlined. The rest stays,
  * once in every linked file (executable or library; the pass makes it linkonce_odr and hidden).
  *
- * Budget of an access that hits: 7 loads, 2 stores, 2 branches, all in the thread's own memory; no load waits for a store
- * but the first, for the bracket before.
+ * Budget of an access that hits: 7 loads, 2 stores, 2 branches, all in the thread's own memory; no load waits for a
+ * store but the first, for the bracket before.
  */
 #include "compiler/hooks.h"
 
@@ -59,12 +59,12 @@ uint64_t __heddle_enter_string(const struct hook_site *site, const char *string,
 			       uint64_t kind);
 struct hook_self *__heddle_attach_as(uint64_t version) __attribute__((weak));
 
-/* ---- inlined ------------------------------------------------------------------------------------------------------- */
+/* ---- inlined ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Relaxed atomics keep the compiler from merging or tearing. What makes the bracket work is the order of "bracket opens"
- * before "claim is read" as others see it: the one who takes a claim away has every core run a barrier (membarrier), so
- * here it is enough that the compiler keeps the order.
+ * Relaxed atomics keep the compiler from merging or tearing. What makes the bracket work is the order of "bracket
+ * opens" before "claim is read" as others see it: the one who takes a claim away has every core run a barrier
+ * (membarrier), so here it is enough that the compiler keeps the order.
  */
 #define GET(member)	   __atomic_load_n(&(member), __ATOMIC_RELAXED)
 #define PUT(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELAXED)
@@ -116,8 +116,8 @@ INLINE _Bool __heddle_open_two(struct hook_self *self, uint64_t events, const vo
 	return both((claim(self, first) & claim(self, first + size - 1) & kind) != 0, events < GET(self->until));
 }
 
-/* Is a range claimed? A long one goes to the runtime, and so do all where the program handles faults: a part of it may be made again behind the
-   handler, and the runtime would not know how much (group_again.c). */
+/* Is a range claimed? A long one goes to the runtime, and so do all where the program handles faults: a part of it may
+   be made again behind the handler, and the runtime would not know how much (group_again.c). */
 static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first, uint64_t size, uint64_t kind)
 {
 	uint64_t last = first + size - 1;
@@ -151,9 +151,10 @@ INLINE _Bool __heddle_open_all(struct hook_self *self)
 }
 
 /*
- * One of the ranges of a call. Long ones are the runtime's: who wants a page of theirs would have to wait. So are all, where the
- * program handles faults (group_until is 0): the call may go on behind the handler, outside its bracket. Not where one byte
- * stands for all memory, at replay: there the runtime has nothing to do, as said in runtime/hooks/group_again.c.
+ * One of the ranges of a call. Long ones are the runtime's: who wants a page of theirs would have to wait. So are all,
+ * where the program handles faults (group_until is 0): the call may go on behind the handler, outside its bracket. Not
+ * where one byte stands for all memory, at replay: there the runtime has nothing to do, as said in
+ * runtime/hooks/group_again.c.
  */
 INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
 				 uint64_t kind)
@@ -169,8 +170,8 @@ INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t even
 		__heddle_pages(self, first >> self->shift, last >> self->shift, kind));
 }
 
-/* The same for a string that ends with a byte `end`, or after `limit` bytes. Returns its bytes, with the end; 0: ask the runtime. Where one byte
-   stands for all memory nobody wants to know how many. */
+/* The same for a string that ends with a byte `end`, or after `limit` bytes. Returns its bytes, with the end; 0: ask
+   the runtime. Where one byte stands for all memory nobody wants to know how many. */
 INLINE uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string,
 				     uint64_t limit, uint64_t end, uint64_t kind)
 {
@@ -205,7 +206,7 @@ INLINE _Bool __heddle_due(struct hook_self *self)
 	return polls >= GET(self->poll_until);
 }
 
-/* ---- a loop or group as one bracket ----------------------------------------------------------------------------------------- */
+/* ---- a loop or group as one bracket ------------------------------------------------------------------------------ */
 
 /* A loop that goes round `more` times after the first, with `each` accesses a round: may it be one bracket? */
 INLINE _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each)
@@ -219,7 +220,8 @@ INLINE _Bool __heddle_worth(uint64_t more)
 	return more >= 5;
 }
 
-/* Is everything claimed that a pointer meets which begins at `first` and takes `more` steps, with `size` bytes at each? */
+/* Is everything claimed that a pointer meets which begins at `first` and takes `more` steps, with `size` bytes at
+   each? */
 INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more,
 			      uint64_t size, uint64_t kind)
 {
@@ -258,7 +260,7 @@ INLINE void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_
 	close_with(self, events, events + 2 * (more + 1) * each - 1);
 }
 
-/* ---- a bracket held over a loop: compiler/held.c ---------------------------------------------------------------------------- */
+/* ---- a bracket held over a loop: compiler/held.c ----------------------------------------------------------------- */
 
 /* The count with which the bracket is to be published, at the latest. */
 INLINE uint64_t __heddle_limit(struct hook_self *self, uint64_t events)
@@ -337,7 +339,7 @@ INLINE _Bool __heddle_due_now(struct hook_self *self)
 	return GET(self->polls) >= GET(self->poll_until);
 }
 
-/* ---- once per linked file -------------------------------------------------------------------------------------------- */
+/* ---- once per linked file ---------------------------------------------------------------------------------------- */
 
 extern struct hook_self __heddle_unattached;
 
@@ -362,7 +364,8 @@ KEPT const struct hook_ops __heddle_native_ops = {
 #undef NOTHING
 };
 
-KEPT struct hook_self *__heddle_find(void)
+/* Preserves all, as who calls it: see forget_processor() in emit.c. */
+KEPT HOOK_CALL struct hook_self *__heddle_find(void)
 {
 	struct hook_self *self = __heddle_attach_as ? __heddle_attach_as(HOOK_VERSION) : 0;
 
@@ -375,7 +378,8 @@ KEPT struct hook_self *__heddle_find(void)
 	}
 	__heddle_self = self;
 	PUT(self->events, GET(self->events) | 1);
-	/* Threads that poll before they are attached count there, and some of it is lost; this is the last that each of them stores. */
+	/* Threads that poll before they are attached count there, and some of it is lost; this is the last that each of
+	   them stores. */
 	PUT(__heddle_unattached.polls, 0);
 	return self;
 }
@@ -400,19 +404,20 @@ KEPT const struct hook_ops __heddle_first_ops = {
 /* All threads write here before they are attached; nobody reads what they count. */
 KEPT struct hook_self __heddle_unattached = { .claims = __heddle_none, .shift = 63, .ops = &__heddle_first_ops };
 
-/* ---- rare parts of the inlined ones -------------------------------------------------------------------------------------- */
+/* ---- rare parts of the inlined ones ------------------------------------------------------------------------------ */
 
 KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_mended(struct hook_self *self)
 {
-	/* The access was made again: in a group of its own. But threads that are not attached count all in one place. */
+	/* The access was made again: in a group of its own. But threads that are not attached count all in one
+	   place. */
 	if (GET(self->events) & 1 && self != &__heddle_unattached)
 		self->ops->leave(self, 0, 0, 0, 0, 0);
 	__atomic_store_n(&self->events, (GET(self->events) | 1) + 1, __ATOMIC_RELEASE);
 }
 
 /*
- * One store ends a bracket and begins the next. Release: who waited for the end sees what was done in it. What is claimed
- * is looked up after it, as after the opening of any bracket: the caller's compiler must not do it before.
+ * One store ends a bracket and begins the next. Release: who waited for the end sees what was done in it. What is
+ * claimed is looked up after it, as after the opening of any bracket: the caller's compiler must not do it before.
  */
 KEPT HOOK_CALL __attribute__((noinline, cold)) uint64_t __heddle_store_count(uint64_t events, uint64_t opened)
 {
@@ -460,8 +465,8 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
 	return has != 0;
 }
 
-/* In the bracket, and only where this thread may read: nobody changes it before the call has read it. Not into another page than that of the
-   first byte, which the call is sure to read: the next may not be there. */
+/* In the bracket, and only where this thread may read: nobody changes it before the call has read it. Not into another
+   page than that of the first byte, which the call is sure to read: the next may not be there. */
 KEPT __attribute__((noinline)) uint64_t __heddle_string_claimed(struct hook_self *self, const char *string,
 								uint64_t limit, uint8_t end, uint64_t kind)
 {
@@ -475,15 +480,16 @@ KEPT __attribute__((noinline)) uint64_t __heddle_string_claimed(struct hook_self
 	return most == limit ? limit : 0;
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------------------ */
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
 
 /*
  * Enters a string whose length nobody knows yet: a piece, look for the end in it, the next piece, four times as long.
  * The last piece reaches over the end, which is no harm: more is ordered than need be. None reaches into another page
  * than its beginning, which may not be there.
  *
- * The runtime looks, and takes what cannot be read for the end: a fault must come from the program's own code, which is the
- * same at replay, where nobody asks for the length. Kind 0: the string is entered already. Returns bytes, with the end.
+ * The runtime looks, and takes what cannot be read for the end: a fault must come from the program's own code, which is
+ * the same at replay, where nobody asks for the length. Kind 0: the string is entered already. Returns bytes, with the
+ * end.
  */
 KEPT uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t how,
 				    uint64_t kind)

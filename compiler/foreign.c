@@ -10,7 +10,7 @@ static bool is_pointer(LLVMValueRef value)
 	return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind;
 }
 
-/* ---- inline assembler --------------------------------------------------------------------------------------------------- */
+/* ---- inline assembler -------------------------------------------------------------------------------------------- */
 
 /* What may wait must not hold a range. Buffers of system calls are seen by the runtime. */
 static bool waits(const char *text)
@@ -48,7 +48,8 @@ static bool is_counter(const char *constraint)
 	return !strncmp(constraint, "{cx}", 4) || !strncmp(constraint, "{ecx}", 5) || !strncmp(constraint, "{rcx}", 5);
 }
 
-/* What an operand in register cx says: "{cx}", or the number of an output "={cx}" that it shares its register with. NULL: there is none. */
+/* What an operand in register cx says: "{cx}", or the number of an output "={cx}" that it shares its register with.
+   NULL: there is none. */
 static LLVMValueRef in_counter(LLVMValueRef call, const char *constraints)
 {
 	unsigned output = ~0u, number = 0, n = 0;
@@ -67,8 +68,9 @@ static LLVMValueRef in_counter(LLVMValueRef call, const char *constraints)
 }
 
 /*
- * How much the assembler may access where a register points to: 16 bytes, the most that one instruction accesses atomically; a
- * string instruction of x86-64 as much as its counter says, eight bytes each at most. One that compares may end before that.
+ * How much the assembler may access where a register points to: 16 bytes, the most that one instruction accesses
+ * atomically; a string instruction of x86-64 as much as its counter says, eight bytes each at most. One that compares
+ * may end before that.
  */
 static LLVMValueRef reach(struct module *m, LLVMValueRef call, const char *text, const char *constraints)
 {
@@ -111,7 +113,9 @@ bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a)
 			access_add_range(a, (struct range){ .addr = value,
 							    .size = operand_size(m, call, n),
 							    .unit = 1,
-							    .kind = output ? HOOK_WRITE : HOOK_READ });
+							    .kind = output     ? HOOK_WRITE :
+								    all_memory ? HOOK_READ | HOOK_WRITE :
+										 HOOK_READ });
 		else if (is_pointer(value) && all_memory)
 			access_add_range(
 				a, (struct range){
@@ -121,7 +125,7 @@ bool foreign_asm(struct module *m, LLVMValueRef call, struct access *a)
 	return true;
 }
 
-/* ---- intrinsics ------------------------------------------------------------------------------------------------------------ */
+/* ---- intrinsics -------------------------------------------------------------------------------------------------- */
 
 /* Those that access memory, by how their names begin. All others are the optimiser's business. */
 static const struct {

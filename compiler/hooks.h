@@ -19,9 +19,9 @@
  *	else
  *		self->events &= ~1; the original, with its hooks
  *
- * A loop in which nothing waits or calls is in one bracket. Its accesses count in a register, and look at their claims and
- * at no more (compiler/held.c); a loop in it whose accesses are all known before it begins also has a copy without any
- * hooks (compiler/loops.c):
+ * A loop in which nothing waits or calls is in one bracket. Its accesses count in a register, and look at their claims
+ * and at no more (compiler/held.c); a loop in it whose accesses are all known before it begins also has a copy without
+ * any hooks (compiler/loops.c):
  *
  *	events = opened = self->events |= 1
  *	if (self->claims[addr >> self->shift] & kind  &&  events < limit)
@@ -35,26 +35,28 @@
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
  *            thread itself writes it, so record and replay count alike, whichever way an access took.
  *   page     HOOK_PAGE bytes, aligned; smaller than the kernel's: what two threads use side by side seldom shares one.
- *   claim    a right to access a page without asking. An address beyond the program's range finds the claim of another page, or of another thread: such an access faults
- *            by itself, or it has a tag (the top byte on aarch64), and then it is the right one. In the code above, >> is meant so. The byte of a page has HOOK_READ and HOOK_WRITE. With shift 63
+ *   claim    a right to access a page without asking. The byte of a page has HOOK_READ and HOOK_WRITE. With shift 63
  *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
+ *            Of a page's number 32 bits are looked at, which is free. So an address beyond the program's range finds
+ *            the claim of another page, or of another thread: such an access faults by itself, or it has a tag (the
+ *            top byte on aarch64), and then the claim is the right one.
  *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
  *            entry of the log at replay, the end of the recording.
- *   group_until   the same for a bracket over many events. None of them may be an entry of the log, so that a loop counts
- *            alike whichever copy ran. Also none while the program has a handler for faults: whether and where it is
- *            resumed must not depend on the copy.
- *   far      HOOK_FAR events. No bracket over many events crosses a multiple of it, and a fault moves the count on to the
- *            next one. So what a thread counts after a fault does not depend on the copy in which it took place.
+ *   group_until   the same for a bracket over many events. None of them may be an entry of the log, so that a loop
+ *            counts alike whichever copy ran. Also none while the program has a handler for faults: whether and where
+ *            it is resumed must not depend on the copy.
+ *   far      HOOK_FAR events. No bracket over many events crosses a multiple of it, and a fault moves the count on to
+ *            the next one. So what a thread counts after a fault does not depend on the copy in which it took place.
  *   limit    of a bracket held over a loop: group_until, or HOOK_HELD events after it was stored last.
  *   bracket  who takes a claim away clears the byte, makes every core see it (membarrier), and waits until `events`
  *            has changed. So check and access are one step for everybody else.
  *
  * `self` is found through a thread-local pointer of each linked file, which begins as &__heddle_unattached. Its ops
- * attach the thread on its first access: to the runtime (through __heddle_attach_as, which libheddle.so exports and which
- * is absent outside heddle) or to a struct of the thread's own whose claims are always there.
+ * attach the thread on its first access: to the runtime (through __heddle_attach_as, which libheddle.so exports and
+ * which is absent outside heddle) or to a struct of the thread's own whose claims are always there.
  *
- * A fault inside the bracket: the runtime closes it before the program's handler begins. When that returns to the access, the runtime opens a group
- * for it, which who closes the bracket leaves, since the count is not what it was.
+ * A fault inside the bracket: the runtime closes it before the program's handler begins. When that returns to the
+ * access, the runtime opens a group for it; closing the bracket leaves the group, since the count is not what it was.
  */
 #ifndef HOOKS_H
 #define HOOKS_H
@@ -64,18 +66,18 @@
 
 #define HOOK_PAGE_SHIFT 9
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
-#define HOOK_PAGES \
-	(1ull      \
-	 << 31) /* that have claims. As many bytes behind them can be read: hooks look at 32 bits of a page's number, which is free */
+#define HOOK_PAGES	(1ull << 31) /* that have claims. As many bytes behind them can be read */
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
 #define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
 #define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
 #define HOOK_RANGE_MAX	8192	      /* of an access in one bracket */
 
-/* Bits of a claim. Words: some granules of the page may be the thread's own, which entry.S looks up where the claim is missing. */
+/* Bits of a claim. Words: some granules of the page may be the thread's own, which entry.S looks up where the claim is
+   missing. */
 enum { HOOK_READ = 1, HOOK_WRITE = 2, HOOK_WORDS = 8 };
-/* Of a string that is entered: bytes of a character; no more of it is accessed; the character that ends it (memchr's). */
+/* Of a string that is entered: bytes of a character; no more of it is accessed; the character that ends it
+   (memchr's). */
 #define HOOK_UNIT(c) ((c)&255u)
 #define HOOK_LIMITED 256u
 #define HOOK_END(c)  ((uint8_t)((c) >> 16))
@@ -106,8 +108,9 @@ struct hook_self;
 struct hook_site;
 
 /*
- * The compiler's preserve_all: all but x0-x8, x16-x18 and v0-v7 (x86-64: rax, rdx, r11) are preserved; ours touch no vectors.
- * The functions run on a stack of the runtime's. They may wait, and begin the program's signal handlers before they act.
+ * The compiler's preserve_all: all but x0-x8, x16-x18 and v0-v7 (x86-64: rax, rdx, r11) are preserved; ours touch no
+ * vectors. The functions run on a stack of the runtime's. They may wait, and begin the program's signal handlers before
+ * they act.
  */
 #ifdef __clang__
 #define HOOK_CALL __attribute__((preserve_all))
@@ -189,12 +192,12 @@ struct hook_site {
 	uint16_t column; /* 0: not known, and the line is about right */
 	uint8_t kind;	 /* enum hook_kind */
 	uint8_t flags;
-	uint32_t size; /* bytes, 0: known only at run time */
-	uint32_t
-		element; /* sites with different ones never access the same byte; 0: anything. See compiler/elements.c */
+	uint32_t size;	  /* bytes, 0: known only at run time */
+	uint32_t element; /* sites with different ones never access the same byte; 0: anything. See elements.c */
 };
 
-/* ELF note "Heddle", type 1, in section ".note.heddle": "key=value\n" lines: version, select, mode (lto or per-file), sites. */
+/* ELF note "Heddle", type 1, in section ".note.heddle": "key=value\n" lines: version, select, mode (lto or per-file),
+   sites. */
 #define HOOK_NOTE_NAME "Heddle"
 #define HOOK_NOTE_TYPE 1
 

@@ -24,6 +24,14 @@ static void add(uint64_t value)
 	sum = sum * 31 + value;
 }
 
+static uint64_t bits_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
 __attribute__((noinline)) static void forwards(double *to, const double *from, long n)
 {
 	for (long i = 0; i < n; i++)
@@ -179,7 +187,7 @@ int main(void)
 		add(words[i]);
 		add(bytes[i]);
 		add(others[i].x ^ pairs[i].y);
-		add((uint64_t)(int64_t)(a[i] / 1e30) + (uint64_t)(int64_t)(b[i] / 1e30));
+		add(bits_of(a[i]) + bits_of(b[i]));
 	}
 	for (unsigned i = 0; i < 40; i++)
 		for (unsigned j = 0; j < 50; j++)

@@ -66,6 +66,21 @@ bool place_first(void)
 	return __atomic_compare_exchange_n(&control->where_lock, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+/* A thread inside a hook, or a function of ours that libheddle.so calls, has called it: its place is behind that
+   call. */
+static void undo_call(struct place *p)
+{
+	if (p->pc < MAP_OURS_BASE)
+		return;
+#ifdef __aarch64__
+	p->pc = p->registers[30] - 1; /* of the call, and not of what follows it, which may be another line */
+#else
+	memcpy(&p->pc, p->stack, 8);
+	p->registers[7] += 8; /* rsp */
+	p->registers[16] = --p->pc;
+#endif
+}
+
 void place_fill(struct place *p, const struct thread *t)
 {
 	p->image = image_number;
@@ -78,6 +93,7 @@ void place_fill(struct place *p, const struct thread *t)
 	while (n + piece <= sizeof p->stack && !user_copy(p->stack + n, (const void *)(t->regs.sp + n), piece))
 		n += piece;
 	p->stack_len = n;
+	undo_call(p);
 }
 
 struct place *place_leave(const struct thread *t)
@@ -88,20 +104,44 @@ struct place *place_leave(const struct thread *t)
 	return p;
 }
 
-/* Along the frame pointers, which gcc and clang keep on aarch64; elsewhere it ends where they do. */
+#ifdef __x86_64__
+/* Is there a call before it? */
+static bool follows_call(uint64_t at)
+{
+	uint8_t code[7];
+	if (at < 4096 || at >= MAP_OURS_BASE || user_copy(code, (const void *)(at - sizeof code), sizeof code))
+		return false;
+	for (unsigned length = 2; length <= 7; length++) { /* of a register or memory: ff /2 */
+		const uint8_t *from = code + sizeof code - length;
+		if (from[0] == 0xff && (from[1] >> 3 & 7) == 2)
+			return true;
+	}
+	return code[2] == 0xe8;
+}
+
+/* No frame pointers there: what looks like a return address. One that is left over from an earlier call may be among
+   them. */
+static void stack_frames(uint64_t sp, uint64_t *frames, unsigned room)
+{
+	enum { WORDS = 64 };
+	unsigned n = 0;
+	uint64_t word;
+	for (unsigned i = 0; i < WORDS && n < room && !user_copy(&word, (const void *)(sp + 8 * i), 8); i++)
+		if (follows_call(word))
+			frames[n++] = word;
+}
+#endif
+
+/* Along the frame pointers, which gcc and clang keep on aarch64. */
 void regs_frames(const struct thread *t, uint64_t *frames, unsigned room)
 {
-	unsigned n = 0;
-	uint64_t at[2], frame;
-	frames[n++] = t->regs.pc;
-#ifdef __aarch64__
-	frames[n++] = t->regs.x[30];
-	frame = t->regs.x[29];
+	frames[0] = t->regs.pc;
+#ifdef __x86_64__
+	stack_frames(t->regs.sp, frames + 1, room - 1);
 #else
-	if (!user_copy(at, (const void *)t->regs.sp, 8))
-		frames[n++] = at[0];
-	frame = t->regs.rbp;
-#endif
+	unsigned n = 1;
+	uint64_t at[2], frame = t->regs.x[29];
+	frames[n++] = t->regs.x[30];
 	for (uint64_t below = t->regs.sp; n < room && frame >= below && frame % 8 == 0; frame = at[0]) {
 		if (user_copy(at, (const void *)frame, 16) || !at[1])
 			break;
@@ -109,6 +149,7 @@ void regs_frames(const struct thread *t, uint64_t *frames, unsigned room)
 			frames[n++] = at[1];
 		below = frame + 16;
 	}
+#endif
 }
 
 _Noreturn void diverged(struct thread *t, const struct entry *recorded, const char *now)

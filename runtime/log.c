@@ -24,8 +24,14 @@ static uint64_t stream_base(const struct thread *t)
 
 static _Noreturn void no_ring(const char *path, long error)
 {
+	if (error == -EACCES)
+		cannot("cannot write the trace any more: %s: permission denied\n"
+		       "heddle: the program has changed its user, and then starts a thread or process; record it as "
+		       "that user, or make the trace's directory open to it",
+		       path);
 	cannot("cannot write the trace: %s: error %d\n"
-	       "heddle: is the disk full, or the directory gone? Record with -o DIR on another disk",
+	       "heddle: is the disk full, or the directory gone? Did the program change its root? Record with -o DIR "
+	       "on another disk",
 	       path, -error);
 }
 
@@ -254,7 +260,8 @@ static void place_front(struct thread *t, struct front before)
 	front->clock = front->done = fork_base;
 	front->free = 0;
 	front->waited = NOBODY_WAITS;
-	/* release: another thread may already wait for it, and then writes `waited`: nothing may be written over that */
+	/* release: another thread may already wait for it, and then writes `waited`: nothing may be written over
+	   that */
 	__atomic_store_n(&t->front, front, __ATOMIC_RELEASE);
 	t->self = (struct hook_self *)((uint8_t *)ring + RING_SELF_AT);
 	order_opened(t);
@@ -387,7 +394,8 @@ void log_forked(struct thread *t, uint32_t image)
 {
 	struct ring_header *parents = t->log.ring;
 	struct front before = *t->front;
-	/* release: the copy is made before. From here on the mapping may be another's ring, and it is replaced at once. */
+	/* release: the copy is made before. From here on the mapping may be another's ring, and it is replaced at
+	   once. */
 	__atomic_fetch_sub(&parents->forks, 1, __ATOMIC_RELEASE);
 	open_ring(t, image, before);
 }
@@ -501,6 +509,11 @@ const struct entry *log_peek(struct thread *t)
 	while (!(e = peek(t)) && unlikely(control->follow) && !has_begun_more(t))
 		thread_park(t);
 	return e;
+}
+
+bool log_goes_on(struct thread *t)
+{
+	return t->front->clock < t->op_limit || log_peek(t) || t->self->events < t->event_limit;
 }
 
 void log_take(struct thread *t)

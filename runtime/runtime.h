@@ -86,9 +86,9 @@ struct thread {
 	uint32_t reserved; /* 1 + slot that this thread has reserved for the next it creates */
 	uint32_t claimed;  /* somebody may still join it */
 	uint32_t number;   /* of its creation in the process: later ones have greater numbers */
-	bool settled; /* it has left the section of ends: libc will find that it has ended, once the kernel has said so */
-	uint32_t born;	     /* record: futex, 1: its creator has logged that it exists */
-	uint64_t tls;	     /* what clone was given */
+	bool settled;  /* it has left the section of ends: once the kernel has said so, libc finds that it has ended */
+	uint32_t born; /* record: futex, 1: its creator has logged that it exists */
+	uint64_t tls;  /* what clone was given */
 	uint64_t end_stamp;  /* its last op, for who joins it */
 	uint64_t known[16];  /* stamps this thread is known to follow, at most one a slot */
 	uint32_t known_next; /* which to forget next */
@@ -210,12 +210,14 @@ static inline void log_commit(struct thread *t, size_t n)
 void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now);
 /* The next entry, which stays the next; 0 at the end of the stream. */
 const struct entry *log_peek(struct thread *t);
+/* Replay: does the thread do anything more in the recording? */
+bool log_goes_on(struct thread *t);
 /* Takes the entry that log_peek() gave. */
 void log_take(struct thread *t);
 /* Replay: maps n bytes of the stream from position `from` (a multiple of 65536) in the second window. */
 const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n);
-/* Replay of a recording that goes on, at a system call: waits until more is known of the thread than that it has begun. `logged`: an
-   entry tells its end. */
+/* Replay of a recording that goes on, at a system call: waits until more is known of the thread than that it has begun.
+   `logged`: an entry tells its end. */
 void log_wait_at_call(struct thread *t, bool logged);
 /* Replay, all threads stand still: more of the recording is known than when they came here. */
 void log_grown(struct thread *t);
@@ -299,7 +301,8 @@ void dispatch(struct thread *t);
 void futex_pass(struct thread *t);
 /* Those of them that came before what the thread does now. */
 void futex_pass_older(struct thread *t);
-/* The same, and one where the thread stands now: it begins an op. Later ones stay: none of these need have an answer of 0. */
+/* The same, and one where the thread stands now: it begins an op. Later ones stay: none of these need have an answer of
+   0. */
 void futex_pass_before_op(struct thread *t);
 /* Is the futex call that the thread makes an event, as other calls are? */
 bool futex_is_event(const struct thread *t);
@@ -314,8 +317,8 @@ long record_quick(struct thread *t, unsigned nr);
 
 /* The kernel could not write its output: if the trace's disk is full, touching the place tells (SIGBUS). */
 void touch_output(uint8_t *from, const uint8_t *to);
-/* How many of the n bytes there the program has: a buffer may go beyond the end of its mapping. Only ends are looked for, not
-   holes, and not whether it may write there. */
+/* How many of the n bytes there the program has: a buffer may go beyond the end of its mapping. Only ends are looked
+   for, not holes, and not whether it may write there. */
 uint64_t usable_room(uint64_t at, uint64_t n);
 /* The whole of an ordinary call, in either mode: run and log, or answer from the log. */
 void call_run(struct call *c);
@@ -324,6 +327,8 @@ void call_run(struct call *c);
 void call_begin(struct call *c);
 void call_block(struct call *c, enum block_kind kind, unsigned arg, uint64_t addr, uint32_t len, const void *data);
 void call_inputs(struct call *c); /* adds what the row says the kernel reads */
+/* Those which this call does not look at: bit n for argument n. */
+unsigned unused_arguments(unsigned nr, const uint64_t args[6]);
 /* Before call_begin(): takes the ticket. Replay: the call begins here, for those who wait for that. */
 void call_ticket_early(struct call *c);
 void call_end(struct call *c); /* result is set: commits */
@@ -336,7 +341,8 @@ void call_answer(struct call *c, long result);
 /* Runs the call for real with c->real, setting result or restart. */
 void call_kernel(struct call *c);
 
-/* For entries of other kinds that may need ENTRY_MORE: begin, then for each block room and call_block(), then finish. */
+/* For entries of other kinds that may need ENTRY_MORE: begin, then for each block room and call_block(), then
+   finish. */
 void entry_begin(struct call *c, enum entry_kind kind);
 void entry_room(struct call *c, size_t n);
 void entry_finish(struct call *c);
@@ -348,9 +354,9 @@ long user_strlen(const char *s, size_t max);
 
 /* The stream has ended: never returns. */
 _Noreturn void replay_ended(struct thread *t);
-/* The thread has done all ops, or all accesses, that it had finished in the recording, and begins another: its recording was cut
-   off in the middle of that one, unless a system call comes next in its log: then it diverges here. Not to be called while a
-   system call is being replayed. */
+/* The thread has done all ops, or all accesses, that it had finished in the recording, and begins another: its
+   recording was cut off in the middle of that one, unless a system call comes next in its log: then it diverges here.
+   Not to be called while a system call is being replayed. */
 void replay_check_end(struct thread *t);
 /* All threads have come to the end of theirs. */
 _Noreturn void replay_all_ended(struct thread *t);
@@ -377,12 +383,14 @@ uint64_t regs_caller(const struct regs *r);
 
 /* ---- debug.c: under a debugger ---------------------------------------------------- */
 extern bool debugged;
-/* For the loader: is there a debugger? Then it is told what it must know, and this returns in each run that it wants from here. */
+/* For the loader: is there a debugger? Then it is told what it must know, and this returns in each run that it wants
+   from here. */
 bool debug_wanted(void);
 void debug_start(uint64_t shown);
 /* The run is in the program. */
 void debug_entered(void);
-/* Shall the process leave a copy of itself, for going back? Then all threads stop, and: true in each run that begins there. */
+/* Shall the process leave a copy of itself, for going back? Then all threads stop, and: true in each run that begins
+   there. */
 bool debug_wants_copy(void);
 bool debug_leave_copy(void);
 /* Has the thread come to where the debugger wants it? Then stops: after an event, or before a hooked access. */
@@ -416,8 +424,8 @@ void checkpoint_start(void);
 extern uint8_t checkpoint_stack[CHECKPOINT_STACK];
 /* In a copy, wherever its memory came from: makes the threads again, which go on. */
 _Noreturn void checkpoint_begin_copy(void);
-/* loader/checkpoint_file.c: before the program starts; all threads stand still: can they go on without what the kernel keeps? If so:
-   heddle is to write down what is in memory. */
+/* loader/checkpoint_file.c: before the program starts; all threads stand still: can they go on without what the kernel
+   keeps? If so: heddle is to write down what is in memory. */
 void checkpoint_file_prepare(void);
 bool checkpoint_file_possible(void);
 _Noreturn void checkpoint_file_leave(void);
@@ -454,8 +462,9 @@ static inline void signals_deliver(struct thread *t, bool before)
 void signals_update_held(struct thread *t);
 /* The same in a hook, before its access. */
 void signals_deliver_at_hook(struct thread *t);
-/* A hook's access has faulted, in its order. If the program handles that, the handler begins here, and the hook is called
-   again after it; else the instruction itself will fault. place: 2 * the access + 1, when the hook was called. */
+/* A hook's access has faulted, in its order. If the program handles that, the handler begins here, and the hook is
+   called again after it; else the instruction itself will fault. place: 2 * the access + 1, when the hook was
+   called. */
 void signals_fault_at_hook(struct thread *t, uint64_t place);
 /* What the kernel may block when the program wants `mask`. */
 uint64_t signals_kernel_mask(uint64_t mask);
@@ -467,7 +476,8 @@ void signals_thread_start(struct thread *t); /* on a new thread: stack for handl
 void signals_set_mask(struct thread *t);
 extern const uint64_t signals_never, signals_of_faults;
 void signals_install(struct process *p, int sig);
-/* Of this thread's process: what is to be done with the signal, and what was before; new: 0, or what it is from now on. */
+/* Of this thread's process: what is to be done with the signal, and what was before; new: 0, or what it is from now
+   on. */
 struct kernel_action signals_action(struct thread *t, int sig, const struct kernel_action *new);
 struct alt_stack signals_our_stack(const struct thread *t);
 
@@ -527,9 +537,9 @@ static inline uint64_t ticket_take(void)
 {
 	return likely(one_thread) ? tickets++ : __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
 }
-/* The same for a call of this thread, which a replay that follows the recording must know of before it is over. A call that a signal
-   kept from being made keeps its ticket, if no handler began and took that along: who waits for all tickets would else wait for one
-   that nobody enters. */
+/* The same for a call of this thread, which a replay that follows the recording must know of before it is over. A call
+   that a signal kept from being made keeps its ticket, if no handler began and took that along: who waits for all
+   tickets would else wait for one that nobody enters. */
 static inline uint64_t ticket_of(struct thread *t)
 {
 	uint64_t ticket = unlikely(t->dropped_ticket) ? t->dropped_ticket - 1 : ticket_take();
@@ -538,8 +548,8 @@ static inline uint64_t ticket_of(struct thread *t)
 		__atomic_store_n(&t->log.ring->call, ticket + 1, __ATOMIC_RELAXED);
 	return ticket;
 }
-/* --ring, recording: a handler may still begin with the end of the op that is counted now; or none can any more (release: what it has
-   logged was before). Both are told before the thread does anything else. */
+/* --ring, recording: a handler may still begin with the end of the op that is counted now; or none can any more
+   (release: what it has logged was before). Both are told before the thread does anything else. */
 static inline void log_settled(struct thread *t, bool settled)
 {
 	if (unlikely(control->ring) && !replaying)
@@ -632,6 +642,8 @@ void shared_files_forked(void);
 void shared_file_log(struct call *c, uint64_t at, uint64_t len);
 /* Record: this write may have changed some that are mapped. */
 void shared_files_written(struct call *c);
+void shared_files_changed(struct call *c);
+bool shared_file_known(int fd);
 /* Replay: mremap() of what is a copy here, with other limits than the file had. */
 long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len);
 /* Replay: changes memory that the program itself may not be allowed to write. */

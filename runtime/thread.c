@@ -256,6 +256,8 @@ static void record_clone(struct call *c)
 		call_block(c, BLOCK_CHILD, 1, slot, 0, 0);
 		if (c->args[0] & CLONE_PARENT_SETTID)
 			call_block(c, BLOCK_OUT, 2, c->args[2], 4, &c->result); /* the word may be cleared by now */
+		if (c->args[0] & CLONE_CHILD_SETTID)
+			call_block(c, BLOCK_OUT, CLONE_CTID, c->args[CLONE_CTID], 4, &c->result);
 	}
 	call_end(c);
 	if (c->result < 0)
@@ -323,8 +325,8 @@ void thread_clone(struct call *c)
 /* ---- what libheddle.so tells about threads -------------------------------------------------- */
 
 /*
- * The room of a slot is mapped once; what an earlier thread left there is there again at replay. Only the part that the thread
- * to come asks for can be used: below lies its guard, which faults as that of libc's own stacks does.
+ * The room of a slot is mapped once; what an earlier thread left there is there again at replay. Only the part that the
+ * thread to come asks for can be used: below lies its guard, which faults as that of libc's own stacks does.
  */
 static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 {
@@ -348,7 +350,8 @@ static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 	return stack;
 }
 
-/* Reserves the slot of the thread that the caller is about to create, says it, and gives a stack for it; 0: too large. */
+/* Reserves the slot of the thread that the caller is about to create, says it, and gives a stack for it; 0: too
+   large. */
 long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64_t to, uint64_t d)
 {
 	(void)d;
@@ -422,8 +425,8 @@ static long id_if_running(struct thread *t, struct thread *other)
 	return id;
 }
 
-/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for a word that
-   the program uses for something else. */
+/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for
+   a word that the program uses for something else. */
 static void wait_for_cleared(const struct thread *t)
 {
 	uint32_t word;
@@ -433,8 +436,8 @@ static void wait_for_cleared(const struct thread *t)
 }
 
 /*
- * The caller has the section of ends. A thread that has left it is as good as gone: then libc must find its id cleared, at record and replay. Any
- * other cannot come to its end before the caller leaves the section.
+ * The caller has the section of ends. A thread that has left it is as good as gone: then libc must find its id cleared,
+ * at record and replay. Any other cannot come to its end before the caller leaves the section.
  */
 long sync_thread_settled(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -470,7 +473,8 @@ long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64
 	return r;
 }
 
-/* Has it ended? For libheddle.so itself: the program does not join it, and it orders nothing of the program's (runtime/races/ knows ops by their functions). */
+/* Has it ended? For libheddle.so itself: the program does not join it, and it orders nothing of the program's
+   (runtime/races/ knows ops by their functions). */
 long sync_thread_gone(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)b, (void)c, (void)d;
@@ -614,7 +618,8 @@ long sync_run(struct thread *t)
 		if (unlikely(races_watch))
 			races_returned(t, (uint64_t)f, args, r);
 		if (likely(r != SYNC_INTERRUPTED)) {
-			/* sem_wait has the token: who is cancelled now would lose it, and the type of cancellation is still the one for waiting */
+			/* sem_wait has the token: who is cancelled now would lose it, and the type of cancellation is
+			   still the one for waiting */
 			bool later = f == sync_sem_take && !r;
 			if (unlikely(t->held || replaying) && !later) {
 				regs_returned(&t->regs, (uint64_t)r);
@@ -686,8 +691,8 @@ void thread_wait_for_others(struct thread *t)
 	wait_progress();
 	__atomic_fetch_add(&ending, 1, __ATOMIC_ACQ_REL);
 	/* It counts as parked: so lost tickets are passed, and two who end the process do not wait for each other.
-	   A thread in an endless loop never parks: it gets a second and a half in which nobody comes further; a minute, if more
-	   is recorded of it, since it may just compute, or not get to run. */
+	   A thread in an endless loop never parks: it gets a second and a half in which nobody comes further; a minute,
+	   if more is recorded of it, since it may just compute, or not get to run. */
 	uint64_t last = 0, now;
 	for (unsigned round = 0, patience = 0; round < 3000; round++) {
 		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) + __atomic_load_n(&ending, __ATOMIC_ACQUIRE) >=

@@ -22,9 +22,9 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 16 /* raised with every change of anything in this file */
-/* In the child of a fork, ops and accesses count from the next multiple of this power of two: what is smaller is its parent's. A region of
-   --order=region, and so an op, takes up to 256 of these numbers. */
+#define TRACE_VERSION 17 /* raised with every change of anything in this file */
+/* In the child of a fork, ops and accesses count from the next multiple of this power of two: what is smaller is its
+   parent's. A region of --order=region, and so an op, takes up to 256 of these numbers. */
 #define FORK_SHIFT 40
 
 #if defined __aarch64__
@@ -81,10 +81,11 @@ enum entry_kind {
 	ENTRY_ORDER,  /* a piece of the thread's order log, written by the scheme in meta.json's "order": result bytes
 			      follow the argument, which is the piece's position in that log */
 	ENTRY_VERIFY, /* --verify: result is the hash of all values read at hooks; argument: twice the hooks done */
-	ENTRY_FUTEX, /* a futex wait of a thread with hooks, or on a word of atomic instructions, answered `result`; arguments:
-			ops done before, twice the hooked accesses. Replay passes over it if the thread does not wait there */
-	ENTRY_PAGES, /* --paranoid: BLOCK_HASH of pages that changed since the last of these, upwards; length 0: it is gone */
-	ENTRY_CUT, /* put there by heddle instead of an ENTRY_MORE: the thread was killed before it wrote it */
+	ENTRY_FUTEX,  /* a futex wait of a thread with hooks, or on a word of atomic instructions, answered `result`;
+			 arguments: ops done before, twice the hooked accesses. Replay passes over it if the thread does
+			 not wait there */
+	ENTRY_PAGES,  /* --paranoid: BLOCK_HASH of pages that changed since the last of these; length 0: it is gone */
+	ENTRY_CUT,    /* put there by heddle instead of an ENTRY_MORE: the thread was killed before it wrote it */
 	ENTRY_KINDS
 };
 
@@ -116,16 +117,16 @@ struct block {
 
 enum block_kind {
 	BLOCK_NONE = 0,
-	BLOCK_OUT,    /* the kernel wrote these bytes at addr */
-	BLOCK_STRING, /* the program passed this text (without the final 0) */
-	BLOCK_HASH,   /* the program passed len bytes; 8 bytes of data: their XXH64 */
-	BLOCK_CHILD,  /* addr: number of the image that a fork or an exec started; no data */
-	BLOCK_SHOWN,  /* addr: place of this write among all that reached the original
+	BLOCK_OUT,     /* the kernel wrote these bytes at addr */
+	BLOCK_STRING,  /* the program passed this text (without the final 0) */
+	BLOCK_HASH,    /* the program passed len bytes; 8 bytes of data: their XXH64 */
+	BLOCK_CHILD,   /* addr: number of the image that a fork or an exec started; no data */
+	BLOCK_SHOWN,   /* addr: place of this write among all that reached the original
 			 stdout (arg 1) or stderr (arg 2); no data */
-	BLOCK_FILE,   /* a saved file was mapped: data is its key (its name in files/);
+	BLOCK_FILE,    /* a saved file was mapped: data is its key (its name in files/);
 			 addr: how many bytes of it are there */
-	BLOCK_START,  /* struct start_info */
-	BLOCK_PATCH, /* a file that the program has mapped: its write changed these bytes at addr, or mremap() shows them */
+	BLOCK_START,   /* struct start_info */
+	BLOCK_PATCH,   /* a file that is mapped: a write changed these bytes at addr, or mremap() shows them */
 	BLOCK_CONTENT, /* a small file was mapped: these are its bytes */
 	BLOCK_ACTION,  /* the kernel's struct sigaction: handler, flags, restorer, mask; 8 bytes each */
 	BLOCK_SEGMENT, /* shmat: addr: bytes of the segment; no data */
@@ -213,7 +214,8 @@ struct log_header {
 	uint64_t hash; /* XXH64 of the bytes before it */
 };
 
-/* Of a stream from which a part was dropped (--ring), between its first chunk, if that is kept, and another: another magic, and more. */
+/* Of a stream from which a part was dropped (--ring), between its first chunk, if that is kept, and another: another
+   magic, and more. */
 #define LOG_CUT_MAGIC 0x676f6c2e64656806ull /* "\6hed.log" */
 struct log_cut_header {
 	uint64_t magic;
@@ -282,12 +284,13 @@ struct futex_site {
 
 /*
  * Replay: a stream that is too long to be unpacked as a whole has p<N>.t<M>.late instead of p<N>.t<M>.raw, and a file
- * p<N>.t<M>.window with room for two pieces of it: whole entries. The thread raises `asked` and control.work when it has
- * read those of the newest piece; heddle unpacks the next ones over the other, then raises `given`. Piece number n, from 1
- * on, lies at n % 2 * LATE_PIECE. Never part of a trace.
+ * p<N>.t<M>.window with room for two pieces of it: whole entries. The thread raises `asked` and control.work when it
+ * has read those of the newest piece; heddle unpacks the next ones over the other, then raises `given`. Piece number n,
+ * from 1 on, lies at n % 2 * LATE_PIECE. Never part of a trace.
  *
- * The order log is read at a pace of its own. If the stream has pieces of one, then p<N>.t<M>.late-order and .window-order
- * are the same for a stream of these entries alone, whose positions count from 0; a piece of it may be empty.
+ * The order log is read at a pace of its own. If the stream has pieces of one, then p<N>.t<M>.late-order and
+ * .window-order are the same for a stream of these entries alone, whose positions count from 0; a piece of it may be
+ * empty.
  */
 #define LATE_PIECE (2u << 20)
 struct late_stream {
@@ -299,8 +302,9 @@ struct late_stream {
 };
 
 /*
- * Replay of a recording that goes on (control.follow): p<N>.t<M>.tail says how far the thread is known to have come when its ring was
- * last looked at, and has the newest part of its order log. p<N>.t<M>.raw may be longer by now. Never part of a trace.
+ * Replay of a recording that goes on (control.follow): p<N>.t<M>.tail says how far the thread is known to have come
+ * when its ring was last looked at, and has the newest part of its order log. p<N>.t<M>.raw may be longer by now. Never
+ * part of a trace.
  */
 struct follow_tail {
 	uint64_t size;		       /* bytes of the stream */
@@ -362,7 +366,8 @@ struct control {
 	char cache[PATH_ROOM];	  /* record: copies of mapped files that traces share by hard links; empty: none */
 	char sites[PATH_ROOM];	  /* where the system call sites of mapped files are kept; empty: nowhere */
 	struct futex_site futexes[FUTEX_SITES]; /* record */
-	/* replay, for people: where it left the recording, set before stop is STOP_DIVERGED; or the threads of a deadlock */
+	/* replay, for people: where it left the recording, set before stop is STOP_DIVERGED; or the threads of a
+	   deadlock */
 	uint32_t where_lock;  /* 1: somebody writes or wrote here */
 	uint32_t where_count; /* of places */
 	struct place where[WHERE_PLACES];

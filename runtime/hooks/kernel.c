@@ -1,27 +1,27 @@
 /*
- * What a system call reads is copied, as hooked reads, before the call, and the kernel gets the copy. A call that a signal
- * interrupts has taken them already; replay sees that by the count of accesses in the signal's entry.
+ * What a system call reads is copied, as hooked reads, before the call, and the kernel gets the copy. A call that a
+ * signal interrupts has taken them already; replay sees that by the count of accesses in the signal's entry.
  *
  * What a system call writes to the program's memory is an access of the thread like any other: others may read it. The
  * kernel itself has written to memory of ours; the copy to the program is made here, as a hooked write.
  *
  * It must not be made while the call's entry is under construction, since the order log may need an entry of its own.
- * So the pieces are noted and copied when the entry is complete; they lie in the ring, behind everything that is written
- * meanwhile, or in the thread's scratch memory. That the program can have them is found out before, as the kernel would.
+ * So the pieces are noted and copied when the entry is complete; they lie in the ring, behind everything that is
+ * written meanwhile, or in the thread's scratch memory. That the program can have them is found out before, as the
+ * kernel would.
  *
  * Threads that never made a hooked access get their bytes at once.
  */
 #include "runtime/syscalls/capture.h"
 
 #define IOV_MOST 1024 /* parts of an iovec */
-#define PIECES	 1200
 
 struct given {
-	uint32_t count;
-	struct {
+	uint32_t count, room;
+	struct piece {
 		uint64_t to, n;
 		const void *from;
-	} pieces[PIECES];
+	} * pieces;
 };
 
 /* Can it be written? Each page is asked by exchanging a byte with itself. */
@@ -43,11 +43,14 @@ long order_give(struct thread *t, uint64_t to, const void *from, uint64_t n)
 		t->given = order_memory(sizeof *t->given);
 	if (!may_write(to, n))
 		return -EFAULT;
-	if (t->given->count == PIECES)
-		BUG("a system call with too many outputs");
-	t->given->pieces[t->given->count].to = to;
-	t->given->pieces[t->given->count].from = from;
-	t->given->pieces[t->given->count++].n = n;
+	struct given *g = t->given;
+	if (g->count == g->room) {
+		struct piece *old = g->pieces;
+		g->room = g->room ? 2 * g->room : 1024;
+		g->pieces = order_memory(g->room * sizeof *old);
+		memcpy(g->pieces, old, g->count * sizeof *old);
+	}
+	g->pieces[g->count++] = (struct piece){ to, n, from };
 	return 0;
 }
 
@@ -160,7 +163,8 @@ static bool take_received(struct thread *t, uint64_t *used, uint64_t addr)
 	return take_array(t, used, m.iov, m.iov_len);
 }
 
-/* What the call reads by this rule; false: nothing, or it cannot be read. arg: which argument then points to the copy. */
+/* What the call reads by this rule; false: nothing, or it cannot be read. arg: which argument then points to the
+   copy. */
 static bool take_rule(struct call *c, const struct sys_io *io, uint64_t *used, unsigned *arg)
 {
 	struct thread *t = c->t;

@@ -6,9 +6,10 @@
  * stack pointer is left out, and so are our stubs, which lie in reach of the
  * program's code in the order in which threads first came to their sites.
  *
- * Stacks do not count where an order with claims records the program's accesses. A hook that finds its claim runs on in the
- * program; one that does not spills registers to the stack and calls us. Replay finds other claims than the recording, so what
- * such spills leave behind in dead slots differs.
+ * Stacks, and where libheddle.so keeps registers, do not count where an order with claims records the program's
+ * accesses. A hook that finds its claim runs on in the program; one that does not spills registers to the stack and
+ * calls us. Replay finds other claims than the recording, so what such spills leave behind in dead slots and dead
+ * registers differs.
  */
 #include "loader/patch.h"
 #include "runtime/memory/maps.h"
@@ -25,10 +26,13 @@ static bool all_zero(const uint64_t *p)
 	return !any;
 }
 
-/* The stack pointer that this page lies below, if any: that of the calling thread, or of the thread (alive or ended)
-   whose stack of ours it is. */
-static uint64_t stack_pointer(uint64_t page, uint64_t own)
+/* The stack pointer that this page of `r` lies below, if any: that of the calling thread, of the first, or of the
+   thread (alive or ended) whose stack of ours it is. */
+static uint64_t stack_pointer(uint64_t page, const struct mapped *r, uint64_t own)
 {
+	uint64_t main_sp = thread_of(0)->regs.sp;
+	if (r->to == MAP_STACK_TOP && main_sp >= r->from && main_sp < r->to)
+		return main_sp;
 	uint32_t slot = (uint32_t)((page - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM);
 	if (page < MAP_STACKS_BASE || page >= MAP_STACKS_END || slot >= thread_highest())
 		return own;
@@ -58,7 +62,8 @@ static uint64_t large_stacks_end(const struct mapped *r)
 	return end;
 }
 
-/* Registers lie in stacks, at the places of libc's functions that libheddle.so calls, and, of threads, in the TLS above the stack. */
+/* Registers lie in stacks, at the places of libc's functions that libheddle.so calls, and, of threads, in the TLS above
+   the stack. */
 static bool holds_registers(uint64_t page)
 {
 	uint64_t kept = (uint64_t)thread_of(0)->front->registers;
@@ -72,14 +77,16 @@ static void each_of(const struct mapped *r, uint64_t own, bool registers, void (
 	uint64_t large = large_stacks_end(r);
 	for (uint64_t p = r->from; p < r->to; p += PAGE) {
 		bool in_stack = is_stack(p) || p + 2 * PAGE <= large;
-		if (!registers ? in_stack || holds_registers(p) : !stacks && in_stack)
+		if ((!registers || !stacks) && (in_stack || holds_registers(p)))
 			continue;
-		uint64_t sp = stack_pointer(p, own);
+		uint64_t sp = stack_pointer(p, r, own);
 		uint64_t from = p;
 		if (p + PAGE <= sp && r->to > sp)
 			continue; /* unused stack */
 		if (p < sp && sp < p + PAGE)
 			from = sp;
+		if (r->executable && patch_is_near(p, p + PAGE))
+			continue; /* where a patch leads is not the same each time: sites are met in another order */
 		if (user_probe((void *)p, 1) || all_zero((void *)p))
 			continue; /* a page beyond the end of its file cannot be read */
 		found(arg, p, from);

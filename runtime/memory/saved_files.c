@@ -11,6 +11,7 @@
  */
 #include "runtime/runtime.h"
 #include <linux/fcntl.h>
+#include <linux/mman.h>
 #include <linux/stat.h>
 
 #define COPY_STEP  (1ul << 30)
@@ -90,13 +91,13 @@ static bool link_from_cache(const char *key, const char *path)
 }
 
 /* Copies the file into files/, or finds it there, and writes its key. */
-static void keep(long fd, const struct statx *st, char key[SAVED_KEY_ROOM])
+static void keep(long fd, const struct statx *st, bool changes, char key[SAVED_KEY_ROOM])
 {
 	struct text k = { key, key + SAVED_KEY_ROOM - 1 };
 	key[0] = 0;
 	TEXT(folder, PATH_ROOM);
 	text_add(&folder, "%s/files", control->trace);
-	if (is_recent(st)) {
+	if (changes || is_recent(st)) {
 		static uint64_t copies;
 		text_add(&k, "r%u.%u", (unsigned long)image_number, __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED));
 		save(fd, st->stx_size, TEXT_OF(folder), key);
@@ -116,6 +117,16 @@ static void keep(long fd, const struct statx *st, char key[SAVED_KEY_ROOM])
 			return;
 	}
 	save(fd, st->stx_size, TEXT_OF(folder), key);
+}
+
+/* Stores to a page that is written anyhow do not change the times of its file, so it may have other bytes under the
+   same key. */
+static bool may_change(const struct call *c, int fd)
+{
+	bool shared = c->nr == __NR_mmap && (c->args[3] & MAP_TYPE) != MAP_PRIVATE;
+	if (shared && (SYS2(__NR_fcntl, fd, F_GETFL) & O_ACCMODE) == O_RDWR)
+		return true;
+	return shared_file_known(fd);
 }
 
 long saved_file_log(struct call *c, unsigned arg, long fd, char key[SAVED_KEY_ROOM])
@@ -142,7 +153,7 @@ long saved_file_log(struct call *c, unsigned arg, long fd, char key[SAVED_KEY_RO
 		call_block(c, BLOCK_CONTENT, arg, 0, (uint32_t)n, bytes);
 		return 0;
 	}
-	keep(fd, &st, key);
+	keep(fd, &st, may_change(c, (int)fd), key);
 	entry_room(c, SAVED_KEY_ROOM);
 	call_block(c, BLOCK_FILE, arg, st.stx_size, (uint32_t)strlen(key) + 1, key);
 	return 0;

@@ -4,9 +4,10 @@
  * At replay such a mapping is a private copy: what the program stores there it
  * stores again. But a write() to the same file also changes the mapping; so,
  * while any is mapped, each write looks whether its file is one of them, and the
- * bytes that changed are logged as memory. So is what mremap() brings into sight
- * of a file that may have grown. Writes by other processes are not seen:
- * doc/nondeterminism.md.
+ * bytes that changed are logged as memory. So is all that is mapped of a file
+ * which a call changes otherwise (ftruncate, splice), and what mremap() brings
+ * into sight of a file that may have grown. Writes by other processes are not
+ * seen: doc/nondeterminism.md.
  *
  * The list is changed by calls on the address space, one after the other
  * (space_enter()); writes look at it beside them, hence the lock. The memory
@@ -120,7 +121,7 @@ void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t ne
 
 static long open_memory(int flags)
 {
-	long fd = file_open("/proc/self/mem", flags, 0);
+	long fd = file_open("/proc/thread-self/mem", flags, 0);
 	if (fd < 0)
 		cannot("the bytes of a file that the program has mapped and changed need /proc, which is not mounted "
 		       "here");
@@ -146,10 +147,27 @@ static uint64_t written_at(const struct call *c)
 {
 	bool positioned = c->nr == __NR_pwrite64 || c->nr == __NR_pwritev ||
 			  (c->nr == __NR_pwritev2 && c->args[3] != ~0ull);
-	if (positioned)
+	bool appends = positioned && SYS2(__NR_fcntl, c->args[0], F_GETFL) & O_APPEND;
+	if (positioned && !appends)
 		return c->args[3];
-	long now = SYS3(__NR_lseek, c->args[0], 0, 1 /* SEEK_CUR */);
+	struct statx st = { 0 };
+	if (appends)
+		SYS5(__NR_statx, c->args[0], "", AT_EMPTY_PATH, STATX_SIZE, &st);
+	long now = appends ? (long)st.stx_size : SYS3(__NR_lseek, c->args[0], 0, 1 /* SEEK_CUR */);
 	return now < c->result ? 0 : (uint64_t)(now - c->result);
+}
+
+/* Bytes [from, to) of the file, where they are mapped. */
+static void log_bytes(struct call *c, const struct shared_file *target, uint64_t from, uint64_t to)
+{
+	brief_lock(&lock);
+	for (unsigned i = 0; i < shared_file_count; i++) {
+		const struct shared_file *f = &files[i];
+		uint64_t low = MAX(from, f->offset), high = MIN(to, f->offset + f->len);
+		if (f->inode == target->inode && f->device == target->device && low < high)
+			shared_file_log(c, f->addr + (low - f->offset), high - low);
+	}
+	brief_unlock(&lock);
 }
 
 void shared_files_written(struct call *c)
@@ -163,15 +181,45 @@ void shared_files_written(struct call *c)
 	*kind = (uint8_t)identify((int)fd, &target);
 	if (*kind != FD_REGULAR || !shared_file_count)
 		return;
-	uint64_t from = written_at(c), to = from + (uint64_t)c->result;
-	brief_lock(&lock);
-	for (unsigned i = 0; i < shared_file_count; i++) {
-		const struct shared_file *f = &files[i];
-		uint64_t low = MAX(from, f->offset), high = MIN(to, f->offset + f->len);
-		if (f->inode == target.inode && f->device == target.device && low < high)
-			shared_file_log(c, f->addr + (low - f->offset), high - low);
+	uint64_t from = written_at(c);
+	log_bytes(c, &target, from, from + (uint64_t)c->result);
+}
+
+/* The file that a call changes otherwise; -1: none. */
+static int changed_by(const struct call *c)
+{
+	switch (c->nr) {
+	case __NR_sendfile: return (int)c->args[0];
+	case __NR_splice:
+	case __NR_copy_file_range: return (int)c->args[2];
+	case __NR_openat: return c->args[2] & O_TRUNC ? (int)c->result : -1;
+#ifdef __NR_open
+	case __NR_open: return c->args[1] & O_TRUNC ? (int)c->result : -1;
+	case __NR_creat: return (int)c->result;
+#endif
 	}
+	return c->row->flags & SYS_CHANGES ? (int)c->args[0] : -1;
+}
+
+void shared_files_changed(struct call *c)
+{
+	struct shared_file target;
+	int fd = changed_by(c);
+	if (fd >= 0 && identify(fd, &target) == FD_REGULAR)
+		log_bytes(c, &target, 0, UINT64_MAX);
+}
+
+bool shared_file_known(int fd)
+{
+	struct shared_file target;
+	bool known = false;
+	if (!shared_file_count || identify(fd, &target) != FD_REGULAR)
+		return false;
+	brief_lock(&lock);
+	for (unsigned i = 0; i < shared_file_count; i++)
+		known |= files[i].inode == target.inode && files[i].device == target.device;
 	brief_unlock(&lock);
+	return known;
 }
 
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
@@ -185,7 +233,8 @@ void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
 		cannot("cannot change mapped memory at %x: error %d", addr, -r);
 }
 
-/* The bytes that are there, in memory of their own: a page that the program may not read, or that its file does not reach. */
+/* The bytes that are there, in memory of their own: a page that the program may not read, or that its file does not
+   reach. */
 static void copy_pages(uint64_t to, uint64_t from, uint64_t len)
 {
 	long fd = open_memory(O_RDONLY);

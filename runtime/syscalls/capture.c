@@ -84,6 +84,8 @@ static void record(struct call *c)
 		call_block(c, BLOCK_SHOWN, shown_class(c->t->process, c->args[0]), place, 0, 0);
 	if ((c->row->flags & SYS_WRITES) && c->result > 0 && (shared_file_count || !one_thread))
 		shared_files_written(c);
+	if (unlikely(shared_file_count) && c->result >= 0)
+		shared_files_changed(c);
 	long fault = 0;
 	for (int i = 0; i < n; i++)
 		fault |= give_output(c, &out[i]);

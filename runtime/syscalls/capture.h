@@ -33,10 +33,12 @@ struct output {
 	uint64_t user;	 /* where the program wants it */
 	uint64_t source; /* what goes in by the same argument: the same, or a copy (order_take_inputs()) */
 	uint8_t *from;	 /* where the kernel puts it */
+	uint8_t *before; /* what goes in and comes back: as it went in */
 	uint32_t room, arg;
 	const struct sys_io *io;
-	uint64_t length_user;  /* OUT_LENGTH: where the program keeps the length */
-	uint32_t length;       /* OUT_LENGTH: what the kernel made of it */
+	uint64_t length_user; /* OUT_LENGTH: where the program keeps the length */
+	uint32_t length;      /* OUT_LENGTH: what the kernel made of it */
+	uint32_t length_before;
 	struct vector *vector; /* OUT_IOV, OUT_MSG */
 };
 

@@ -70,6 +70,7 @@ enum {
 	SYS_SPACE = 64,	       /* changes the address space: threads do it one after the other */
 	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[mask_arg] is the original stdout or stderr,
 				  so that the program falls back to write (splice, copy_file_range) */
+	SYS_CHANGES = 128,     /* changes the bytes of file args[0], which may be mapped */
 };
 
 struct sys_row {

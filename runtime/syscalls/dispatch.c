@@ -48,8 +48,8 @@ static unsigned changed_ranges(const struct call *c, struct space_range to[2])
 	}
 }
 
-/* In a program with hooks a call that changes the address space, or reads or writes memory, is ordered, even if its thread has made no hooked
-   access so far. Not futex: replay has fewer of them. */
+/* In a program with hooks a call that changes the address space, or reads or writes memory, is ordered, even if its
+   thread has made no hooked access so far. Not futex: replay has fewer of them. */
 static bool is_ordered(unsigned nr)
 {
 	const struct sys_row *row = sys_find(nr);
@@ -117,7 +117,10 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 	c.nr = nr;
 	c.row = sys_find(nr);
 	for (int i = 0; i < 6; i++)
-		c.real[i] = c.args[i] = REGS_ARG(&t->regs, i);
+		c.args[i] = REGS_ARG(&t->regs, i);
+	unsigned unused = unused_arguments(nr, c.args);
+	for (int i = 0; i < 6; i++)
+		c.real[i] = c.args[i] = unused >> i & 1 ? 0 : c.args[i];
 	c.restart = false;
 	c.leave_later = c.ticket_early = false;
 	c.before_bytes = 0;
@@ -132,6 +135,13 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 		run(&c);
 	}
 	return c.result;
+}
+
+/* Replay, a process with one thread that was killed: whatever it did after its last event nobody has seen, and it may
+   be a loop without end. Who looks at it with gdb wants to see that. */
+static bool is_over(struct thread *t)
+{
+	return !debugged && !turns_wanted && !control->follow && !log_goes_on(t);
 }
 
 void dispatch(struct thread *t)
@@ -172,4 +182,6 @@ void dispatch(struct thread *t)
 	t->regs.pc += SYSCALL_SIZE;
 	signals_deliver(t, false);
 	log_settled(t, true);
+	if (unlikely(replaying && one_thread) && is_over(t))
+		replay_ended(t);
 }

@@ -75,7 +75,7 @@ void compare_input(struct call *c, const struct entry *e, const struct block *b)
 {
 	const void *now = (void *)c->real[b->arg];
 	if (b->kind == BLOCK_STRING) {
-		if (user_strlen(now, b->len + 1) != (long)b->len || memcmp(now, block_data(b), b->len))
+		if (user_strlen(now, MIN(b->len + 1, PATH_ROOM)) != (long)b->len || memcmp(now, block_data(b), b->len))
 			diverged_call(c, e, "the text passed differs");
 		return;
 	}

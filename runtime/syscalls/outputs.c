@@ -7,6 +7,7 @@
  * through a scratch buffer and are cut into several entries if need be.
  */
 #include "runtime/syscalls/capture.h"
+#include <linux/fcntl.h>
 #include <linux/mman.h>
 
 uint8_t *scratch(struct thread *t, uint64_t n)
@@ -106,6 +107,20 @@ static uint64_t output_room(struct call *c, struct output *o)
 	}
 }
 
+/* What goes in, as far as it is there: the kernel may need less of it. False: it gets the bad pointer and says
+   EFAULT. */
+static bool take_before(struct output *o)
+{
+	uint64_t n = usable_room(o->source, o->room);
+	if (!n || user_copy(o->from, (void *)o->source, n)) {
+		o->room = 0;
+		return false;
+	}
+	memset(o->from + n, 0, o->room - n);
+	memcpy(o->before, o->from, o->room);
+	return true;
+}
+
 /* Points the kernel to our copy instead of the program's memory. */
 static void redirect(struct call *c, struct output *o)
 {
@@ -113,8 +128,8 @@ static void redirect(struct call *c, struct output *o)
 	switch ((enum io_rule)io->rule) {
 	case INOUT_ARG:
 	case INOUT_FIXED:
-		if (user_copy(o->from, (void *)o->source, o->room))
-			return; /* the kernel gets the bad pointer and says EFAULT */
+		if (!take_before(o))
+			return;
 		break;
 	case OUT_IOV:
 		o->vector->iov = (struct iovec){ o->from, o->room };
@@ -137,14 +152,20 @@ static void redirect(struct call *c, struct output *o)
 		c->real[io->arg] = (uint64_t)&o->vector->msg;
 		return;
 	}
-	case OUT_LENGTH: c->real[io->size_arg] = (uint64_t)&o->length; break;
+	case OUT_LENGTH:
+		/* some options of sockets read, too */
+		if (c->nr == __NR_getsockopt)
+			user_copy(o->from, (void *)o->user, o->room);
+		o->length_before = o->length;
+		c->real[io->size_arg] = (uint64_t)&o->length;
+		break;
 	default: break;
 	}
 	c->real[io->arg] = (uint64_t)o->from;
 }
 
-/* Where bytes that call_block() has added last stay until the call is over. It moves what lies in the ring. What does not
-   (scratch memory) stays where it is: a ring may have come round before all of it is in there. */
+/* Where bytes that call_block() has added last stay until the call is over. It moves what lies in the ring. What does
+   not (scratch memory) stays where it is: a ring may have come round before all of it is in there. */
 static const void *stays_at(const struct call *c, const uint8_t *from, uint64_t n)
 {
 	uint64_t at = (uint64_t)from - (uint64_t)c->t->log.data;
@@ -211,13 +232,39 @@ static long give_message(struct call *c, struct output *o)
 	return r | GIVE_FIELD(c, o, m, flags);
 }
 
+static bool goes_in(const struct sys_io *io)
+{
+	return io->rule == INOUT_FIXED || io->rule == INOUT_ARG;
+}
+
+/*
+ * Of what went in, what the kernel has changed, whatever the result: the program may have changed the rest meanwhile
+ * (the descriptors that another thread polls), or have something else there (behind the sets of select()). A block
+ * costs more than a few bytes that stay as they were.
+ */
+#define STAY_MOST 5
+static long give_changes(struct call *c, const struct output *o)
+{
+	long r = 0;
+	for (uint32_t at = 0; at < o->room;) {
+		uint32_t end = at;
+		for (uint32_t i = at; i < o->room && i <= end + STAY_MOST; i++)
+			if (o->from[i] != o->before[i])
+				end = i + 1;
+		if (end > at && o->from[at] != o->before[at]) {
+			r |= give(c, o->arg, o->user + at, o->from + at, end - at);
+			at = end;
+		} else {
+			at++;
+		}
+	}
+	return r;
+}
+
 static uint64_t output_size(const struct call *c, const struct output *o)
 {
 	if (o->io->rule == OUT_EINTR)
 		return c->result == -EINTR ? o->io->unit : 0;
-	/* what went in comes back as the kernel left it, whatever the result */
-	if (o->io->rule == INOUT_FIXED || o->io->rule == INOUT_ARG)
-		return o->room;
 	if (c->result < 0)
 		return 0;
 	switch ((enum io_rule)o->io->rule) {
@@ -237,15 +284,23 @@ long give_output(struct call *c, struct output *o)
 	if (io->rule == OUT_MSG)
 		return c->result >= 0 ? give_message(c, o) : 0;
 	uint8_t *before = c->at;
-	long r = give(c, o->arg, o->user, o->from, output_size(c, o));
+	long r = goes_in(io) ? give_changes(c, o) : give(c, o->arg, o->user, o->from, output_size(c, o));
 	if (r && io->rule == INOUT_FIXED) {
 		/* what cannot be written back (a constant timeout) the kernel leaves alone, too */
 		c->at = before;
 		r = 0;
 	}
-	if (io->rule == OUT_LENGTH && c->result >= 0)
+	if (io->rule == OUT_LENGTH && (c->result >= 0 || o->length != o->length_before))
 		r |= give(c, io->size_arg, o->length_user, (uint8_t *)&o->length, 4);
 	return r;
+}
+
+/* A file may want its bytes at an aligned place: then so must we. */
+#define DIRECT 4096
+static bool is_direct(const struct call *c, const struct output *o)
+{
+	return o->io->rule == OUT_RESULT && o->io->unit == 1 && !(o->user % 512) && o->room &&
+	       (c->nr == __NR_read || c->nr == __NR_pread64) && SYS2(__NR_fcntl, c->args[0], F_GETFL) & O_DIRECT;
 }
 
 /* Where the outputs go: one after the other in the ring, behind room for their block headers. */
@@ -269,15 +324,22 @@ int place_outputs(struct call *c, struct output *out, struct vector *vector, boo
 			room = 1ull << 31;
 		o->room = (uint32_t)room;
 		/* pieces with headers between them take more room than the kernel's one piece */
-		*uses_scratch |= o->io->rule == OUT_IOV || o->io->rule == OUT_MSG;
-		total += ALIGN_UP(room, 8) + sizeof(struct block);
+		*uses_scratch |= o->io->rule == OUT_IOV || o->io->rule == OUT_MSG || goes_in(o->io) || is_direct(c, o);
+		total += ALIGN_UP(room, 8) + sizeof(struct block) + DIRECT;
+		if (goes_in(o->io))
+			total += ALIGN_UP(room, 8);
 		n++;
 	}
 	*uses_scratch |= total > RING_OUTPUT;
 	uint8_t *p = *uses_scratch ? scratch(c->t, total) : c->at;
 	for (int i = 0; i < n; i++) {
 		out[i].from = p + sizeof(struct block);
+		if (*uses_scratch)
+			out[i].from = (uint8_t *)ALIGN_UP((uint64_t)out[i].from, DIRECT);
 		p = out[i].from + ALIGN_UP(out[i].room, 8);
+		out[i].before = p;
+		if (goes_in(out[i].io))
+			p += ALIGN_UP(out[i].room, 8);
 		redirect(c, &out[i]);
 	}
 	return n;

@@ -1,10 +1,11 @@
 /*
  * The quick way to record a call.
  *
- * Most calls have at most one output of modest size (getppid, read, clock_gettime, fstat, epoll_wait), or one input (write).
- * For them this file does what record() does in general, and no more: on the way to the kernel a table look-up, room in the
- * ring, the arguments, a ticket, the input's hash; on the way back the copy to the program, the entry's header, and the
- * commit. What is shown at replay, may change a mapped file, or brings a signal mask goes the general way.
+ * Most calls have at most one output of modest size (getppid, read, clock_gettime, fstat, epoll_wait), or one input
+ * (write). For them this file does what record() does in general, and no more: on the way to the kernel a table
+ * look-up, room in the ring, the arguments, a ticket, the input's hash; on the way back the copy to the program, the
+ * entry's header, and the commit. What is shown at replay, may change a mapped file, or brings a signal mask goes the
+ * general way.
  */
 #include "runtime/runtime.h"
 
@@ -18,8 +19,8 @@ enum { WAITS = 1, ORDERED = 2, INPUT = 4, WRITES = 8 };
 struct quick {
 	uint8_t state, flags, nargs;
 	uint8_t arg;	  /* of the output or input; NO_ARG: none */
-	uint8_t size_arg; /* output: unit * this argument is the room, unit * result is written; input: unit * this argument;
-			     NO_ARG: unit, always */
+	uint8_t size_arg; /* output: unit * this argument is the room, unit * result is written; input: unit * this
+			     argument; NO_ARG: unit, always */
 	uint8_t null_arg; /* must be 0: a signal mask, or a second input or output; NO_ARG: there is none */
 	uint32_t unit;
 	uint32_t unused; /* a power of two in all */
@@ -66,15 +67,16 @@ static inline struct going begin(struct thread *t, const struct quick *q, uint64
 {
 	struct entry *e = log_reserve(t, sizeof *e + 6 * 8 + 16 + sizeof(struct block) + room + 8);
 	uint64_t *args = (uint64_t *)(e + 1);
-	/* all of them, one by one, which takes six instructions where a loop takes thirty; what follows goes over the rest */
+	/* all of them, one by one, which takes six instructions where a loop takes thirty; what follows goes over the
+	   rest */
 	args[0] = REGS_ARG(&t->regs, 0);
 	args[1] = REGS_ARG(&t->regs, 1);
 	args[2] = REGS_ARG(&t->regs, 2);
 	args[3] = REGS_ARG(&t->regs, 3);
 	args[4] = REGS_ARG(&t->regs, 4);
 	args[5] = REGS_ARG(&t->regs, 5);
-	/* To make room for tickets later means to move the output: among threads a large one leaves it from the beginning.
-	   The arguments that lie there are on their way before it is used. */
+	/* To make room for tickets later means to move the output: among threads a large one leaves it from the
+	   beginning. The arguments that lie there are on their way before it is used. */
 	bool placed = room >= PLACED && (q->flags & ORDERED) && !one_thread;
 	return (struct going){ e, args, args + q->nargs + (placed ? 2 : 0), q->flags & ORDERED ? ticket_of(t) : 0,
 			       placed };
@@ -130,18 +132,16 @@ static inline long without_output(struct thread *t, const struct quick *q, unsig
 static inline uint8_t *give(const struct quick *q, struct block *b, uint64_t user, uint64_t n, long *result)
 {
 	uint8_t *end = (uint8_t *)(b + 1) + n;
-	if (unlikely(user_copy((void *)user, b + 1, n))) {
-		*result = -EFAULT;
-		return (uint8_t *)b;
-	}
+	if (unlikely(user_copy((void *)user, b + 1, n)))
+		*result = -EFAULT; /* and a part of it is there: so it will be at replay */
 	*b = (struct block){ .addr = user, .len = (uint32_t)n, .kind = BLOCK_OUT, .arg = q->arg };
 	while ((uint64_t)end & 7)
 		*end++ = 0;
 	return end;
 }
 
-/* A buffer of several pages whose end is not there gets what fits: the slow way sees to that. Within one page all fits, or
-   nothing, which the copy will tell; a look at each of these would cost 6 ns. */
+/* A buffer of several pages whose end is not there gets what fits: the slow way sees to that. Within one page all fits,
+   or nothing, which the copy will tell; a look at each of these would cost 6 ns. */
 static inline bool ends_beyond(uint64_t user, uint64_t room)
 {
 	uint64_t last = user + room - 1;
@@ -165,6 +165,11 @@ static inline long with_output(struct thread *t, const struct quick *q, unsigned
 	long result = enter(t, q, &g, nr);
 	if (unlikely(result == GATE_HELD))
 		return result;
+	if (unlikely(result == -EINVAL && !(user % 512) &&
+		     (nr == __NR_read || nr == __NR_pread64))) { /* perhaps it must be aligned: see outputs.c */
+		t->dropped_ticket = q->flags & ORDERED ? g.ticket + 1 : 0;
+		return RECORD_SLOWLY;
+	}
 	g.args[q->arg] = user;
 	uint8_t *end = (uint8_t *)b;
 	if (unlikely(result == -EFAULT))

@@ -1,11 +1,12 @@
 /*
  * Calls about the process itself whose arguments depend on the first one:
- * prctl, arch_prctl, keyctl, futex, and two about its memory.
+ * prctl, arch_prctl, keyctl, futex, seccomp, and two about its memory.
  */
 #include <asm/errno.h>
 #include <linux/futex.h>
 #include <linux/keyctl.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 
 #include "shapes.h"
 
@@ -180,5 +181,14 @@ int shape_get_mempolicy(const uint64_t args[6], struct sys_io *io)
 	io[0] = (struct sys_io){ OUT_FIXED, 0, NO_ARG, 4 };
 	if (args[2] > 1 && args[2] < 1u << 20) /* maxnode counts bits, plus one */
 		io[1] = (struct sys_io){ OUT_FIXED, 1, NO_ARG, (uint32_t)(args[2] - 1 + 63) / 64 * 8 };
+	return 0;
+}
+
+int shape_seccomp(const uint64_t args[6], struct sys_io *io)
+{
+	switch (args[0]) {
+	case SECCOMP_GET_ACTION_AVAIL: return one(io, IN_BYTES, 2, 4);
+	case SECCOMP_GET_NOTIF_SIZES: return one(io, OUT_FIXED, 2, sizeof(struct seccomp_notif_sizes));
+	}
 	return 0;
 }

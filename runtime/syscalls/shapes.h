@@ -20,7 +20,7 @@ sys_shape shape_ioctl;
 sys_shape shape_fcntl;
 
 /* shape_prctl.c: options of the process itself */
-sys_shape shape_prctl, shape_arch_prctl, shape_keyctl, shape_futex, shape_mincore, shape_get_mempolicy;
+sys_shape shape_prctl, shape_arch_prctl, shape_keyctl, shape_futex, shape_mincore, shape_get_mempolicy, shape_seccomp;
 
 /* shape_wait.c: what waits for descriptors and for time */
 sys_shape shape_poll, shape_ppoll, shape_select, shape_pselect6, shape_clock_nanosleep;

@@ -137,28 +137,28 @@ _Static_assert(sizeof(struct epoll_event) == 16 && STAT == 128, "the generic one
 #define WAITS	 SYS_WAITS
 #define NEW_FD	 SYS_NEW_FD
 #define WRITES	 SYS_WRITES
+#define CHANGES	 SYS_CHANGES
 #define NO_ORDER SYS_NO_ORDER
 
-#define LOG(call, letters, fl, ...)                                                                \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl), .io = { __VA_ARGS__ } }
+#define ROW(call, letters, ...) \
+	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, __VA_ARGS__ }
+#define LOG(call, letters, fl, ...) \
+	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl), .io = { __VA_ARGS__ })
 /* Carries a signal mask, to which argument `mask` points. */
-#define LOG_MASK(call, letters, fl, mask, ...)                                                     \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
-			  .mask_arg = mask, .io = { __VA_ARGS__ } }
+#define LOG_MASK(call, letters, fl, mask, ...) \
+	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK, .mask_arg = mask, .io = { __VA_ARGS__ })
 /* Moves data to descriptor args[to] behind the program's back: refused for the original stdout and
    stderr, since what they get must pass through the log to be shown again. mask_arg holds `to`. */
-#define LOG_MOVES(call, letters, fl, to, ...)                                                      \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG,                     \
-			  .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .io = { __VA_ARGS__ } }
-#define LOG_SHAPE(call, letters, fl, fn)                                                           \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl), .shape = fn }
-#define LOG_SHAPE_MASK(call, letters, fl, mask, fn)                                                \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK,    \
-			  .mask_arg = mask, .shape = fn }
-#define AGAIN(call, letters, fl, ...)                                                              \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_RUN_AGAIN, .flags = (fl), .io = { __VA_ARGS__ } }
-#define REFUSED(call, letters, error)                                                              \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_REFUSED, .refuse_errno = (error) }
+#define LOG_MOVES(call, letters, fl, to, ...) \
+	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .io = { __VA_ARGS__ })
+#define LOG_SHAPE(call, letters, fl, fn) \
+	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl), .shape = fn)
+#define LOG_SHAPE_MASK(call, letters, fl, mask, fn) \
+	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK, .mask_arg = mask, .shape = fn)
+#define AGAIN(call, letters, fl, ...) \
+	ROW(call, letters, .how = SYS_RUN_AGAIN, .flags = (fl), .io = { __VA_ARGS__ })
+#define REFUSED(call, letters, error) \
+	ROW(call, letters, .how = SYS_REFUSED, .refuse_errno = (error))
 
 #ifdef HEDDLE_TOOL
 #define OWNER(fn) 0
@@ -172,7 +172,7 @@ void special_exec(struct call *c), special_execveat(struct call *c);
 void special_exit(struct call *c), special_exit_group(struct call *c);
 void special_set_tid_address(struct call *c), special_set_robust_list(struct call *c);
 void special_futex(struct call *c), special_prctl(struct call *c), special_seccomp(struct call *c);
-void special_personality(struct call *c);
+void special_personality(struct call *c), special_mlockall(struct call *c), special_rlimit(struct call *c);
 void special_rt_sigaction(struct call *c), special_rt_sigprocmask(struct call *c);
 void special_rt_sigreturn(struct call *c), special_sigaltstack(struct call *c);
 void special_rt_sigsuspend(struct call *c);
@@ -184,19 +184,16 @@ void special_arch_prctl(struct call *c), special_pause(struct call *c);
 #endif
 #endif
 
-#define SPECIAL(call, letters, fl, fn, ...)                                                        \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL, .flags = (fl),       \
-			  .special = OWNER(fn), .io = { __VA_ARGS__ } }
-#define SPECIAL_MASK(call, letters, fl, mask, fn, ...)                                             \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL, .flags = (fl) | SYS_MASK,     \
-			  .mask_arg = mask, .special = OWNER(fn), .io = { __VA_ARGS__ } }
-#define SPECIAL_MOVES(call, letters, fl, to, fn, ...)                                              \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL,                      \
-			  .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .special = OWNER(fn),  \
-			  .io = { __VA_ARGS__ } }
-#define SPECIAL_SHAPE(call, letters, fl, fn, shape_fn)                                             \
-	[__NR_##call] = { .name = #call, .args = letters, .nargs = sizeof(letters) - 1, .how = SYS_SPECIAL, .flags = (fl),       \
-			  .special = OWNER(fn), .shape = shape_fn }
+#define SPECIAL(call, letters, fl, fn, ...) \
+	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl), .special = OWNER(fn), .io = { __VA_ARGS__ })
+#define SPECIAL_MASK(call, letters, fl, mask, fn, ...) \
+	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl) | SYS_MASK, .mask_arg = mask, .special = OWNER(fn), \
+	    .io = { __VA_ARGS__ })
+#define SPECIAL_MOVES(call, letters, fl, to, fn, ...) \
+	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .special = OWNER(fn), \
+	    .io = { __VA_ARGS__ })
+#define SPECIAL_SHAPE(call, letters, fl, fn, shape_fn) \
+	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl), .special = OWNER(fn), .shape = shape_fn)
 
 const struct sys_row sys_table[] = {
 	/* ---- data in and out of descriptors ---- */
@@ -218,8 +215,8 @@ const struct sys_row sys_table[] = {
 	LOG(sync,		"",	  WAITS),
 	LOG(syncfs,		"f",	  WAITS),
 	LOG(sync_file_range,	"fddx",	  WAITS),
-	LOG(fallocate,		"fxdd",	  WAITS),
-	LOG(ftruncate,		"fd",	  WAITS),
+	LOG(fallocate,		"fxdd",	  WAITS | CHANGES),
+	LOG(ftruncate,		"fd",	  WAITS | CHANGES),
 	LOG(truncate,		"sd",	  WAITS,		STR(0)),
 	LOG(flock,		"fx",	  WAITS),
 	SPECIAL_SHAPE(fcntl,	"fdx",	  WAITS, special_fcntl, shape_fcntl),
@@ -346,8 +343,8 @@ const struct sys_row sys_table[] = {
 	LOG(mlock,		"pu",	  0), /* where memory lies does not show in what it holds */
 	LOG(mlock2,		"pux",	  0),
 	LOG(munlock,		"pu",	  0),
-	LOG(mlockall,		"x",	  0),
-	LOG(munlockall,		"",	  0),
+	SPECIAL(mlockall,	"x",	  0, special_mlockall),
+	SPECIAL(munlockall,	"",	  0, special_mlockall),
 	LOG_SHAPE(mincore,	"pup",	  0, shape_mincore),
 	LOG(membarrier,		"dxd",	  0), /* recorded accesses are ordered anyway */
 	LOG(mbind,		"puxpux", 0),
@@ -385,7 +382,7 @@ const struct sys_row sys_table[] = {
 	SPECIAL_SHAPE(futex,	"pduxpu", WAITS, special_futex, shape_futex),
 	SPECIAL_SHAPE(prctl,	"dxxxx",  0, special_prctl, shape_prctl),
 	SPECIAL(personality,	"x",	  0, special_personality),
-	SPECIAL(seccomp,	"uxp",	  0, special_seccomp),
+	SPECIAL_SHAPE(seccomp,	"uxp",	  0, special_seccomp, shape_seccomp),
 	LOG(process_vm_readv,	"dpupux", 0,			{ OUT_IOV, 1, 2, 1 }, IN_MANY(3, 4, 16)),
 	LOG(process_vm_writev,	"dpupux", 0,			{ IN_IOV, 1, 2, 1 }, IN_MANY(3, 4, 16)),
 	LOG(process_mrelease,	"fx",	  0),
@@ -427,8 +424,8 @@ const struct sys_row sys_table[] = {
 	LOG(capget,		"pp",	  0,			MAYBE(0, CAP_HEADER), MAYBE(1, CAP_DATA)),
 	LOG(capset,		"pp",	  0,			MAYBE(0, CAP_HEADER), IN(1, CAP_DATA)),
 	LOG(getrlimit,		"dp",	  0,			OUT(1, RLIMIT)),
-	LOG(setrlimit,		"dp",	  0,			IN(1, RLIMIT)),
-	LOG(prlimit64,		"ddpp",	  0,			IN(2, RLIMIT), OUT(3, RLIMIT)),
+	SPECIAL(setrlimit,	"dp",	  0, special_rlimit,	IN(1, RLIMIT)),
+	SPECIAL(prlimit64,	"ddpp",	  0, special_rlimit,	IN(2, RLIMIT), OUT(3, RLIMIT)),
 	LOG(getrusage,		"dp",	  0,			OUT(1, RUSAGE)),
 	LOG(getpriority,	"dd",	  0),
 	LOG(setpriority,	"ddd",	  0),

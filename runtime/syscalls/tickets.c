@@ -110,7 +110,9 @@ void ticket_pass_lost(void)
 	bool idle = in_futexes ? base == b : wait_all_idle(base);
 	/* if nobody has come to its end, all tickets still have an owner, who waits for a lock that is not pthread's */
 	bool owned = in_futexes && !anybody_parked();
-	bool stuck = idle && !patient && (owned || (!waiters && !one_thread));
+	/* alone it can wait for another process; for an access, only for one that nobody makes */
+	bool lonely = one_thread && !order_is_waiting(thread_here());
+	bool stuck = idle && !patient && (owned || (!waiters && !lonely));
 	if (waiters && idle && !stuck && !owned) {
 		begun[base % WINDOW] = 1;
 		advance();

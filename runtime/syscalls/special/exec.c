@@ -175,7 +175,7 @@ void special_exec(struct call *c)
 		return;
 	}
 	memcpy(path, (void *)c->args[0], (size_t)n + 1);
-	if (!strcmp(path, "/proc/self/exe"))
+	if (names_own_exe(path))
 		path_of_program(path);
 	run_exec(c, path, c->args[1], c->args[2], -1);
 }

@@ -24,7 +24,7 @@ static void take_path(uint64_t user, char *to, size_t room)
 	to[n > 0 ? n : 0] = 0;
 }
 
-static bool names_own_exe(const char *path)
+bool names_own_exe(const char *path)
 {
 	if (!strcmp(path, "/proc/self/exe") || !strcmp(path, "/proc/thread-self/exe"))
 		return true;

@@ -1,8 +1,8 @@
 /*
  * futex among threads: a lock that is not pthread's, of libc itself, or of the program.
  *
- * Its word is real memory at replay too, so the call is real in both modes, and not an event: whether it has to wait depends
- * on the moment, and whether it is called at all does if plain instructions look at the word before.
+ * Its word is real memory at replay too, so the call is real in both modes, and not an event: whether it has to wait
+ * depends on the moment, and whether it is called at all does if plain instructions look at the word before.
  *
  * A word that the thread has accessed by atomic instructions (runtime/atomics/), or any word if the thread makes hooked
  * accesses, is another matter. What the thread does after a wait is ordered, so at replay the wait may end at once; it
@@ -10,11 +10,12 @@
  * is in the log as ENTRY_FUTEX, which replay passes over if the thread did not come here. With a time limit the answer
  * tells the program which of the two ended the wait: then it is an event like any other call.
  *
- * A wait that ends at once is no wait: who would have woken the thread may itself wait, at replay, for an access of it. So a
- * thread that never came out again in the recording stops here as at the end of its recording.
+ * A wait that ends at once is no wait: who would have woken the thread may itself wait, at replay, for an access of it.
+ * So a thread that never came out again in the recording stops here as at the end of its recording.
  */
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
+#include <linux/futex.h>
 
 /* The site of this call, a free one, or the last. Two threads may find two for the same place: heddle adds them up. */
 static struct futex_site *site_of(const struct call *c, uint64_t pc, uint64_t caller)
@@ -87,12 +88,6 @@ void futex_pass_before_op(struct thread *t)
 		log_take(t);
 }
 
-/* Does the thread do anything more in the recording? */
-static bool goes_on(struct thread *t)
-{
-	return t->front->clock < t->op_limit || log_peek(t) || t->self->events < t->event_limit;
-}
-
 /* 0 also if the recording did not wait here: any wait may end for nothing. */
 static long logged_answer(struct thread *t)
 {
@@ -108,8 +103,8 @@ static long logged_answer(struct thread *t)
 #define LOOK_MS 200
 
 /*
- * FUTEX_WAIT and FUTEX_WAIT_BITSET without a time limit. Replay looks up now and then whether anybody still moves: if all threads
- * wait like this one, nobody else would notice.
+ * FUTEX_WAIT and FUTEX_WAIT_BITSET without a time limit. Replay looks up now and then whether anybody still moves: if
+ * all threads wait like this one, nobody else would notice.
  */
 static void wait_and_look(struct call *c)
 {
@@ -160,7 +155,7 @@ static void unordered(struct call *c)
 static void ordered_wait(struct call *c)
 {
 	struct thread *t = c->t;
-	bool goes = !replaying || goes_on(t);
+	bool goes = !replaying || log_goes_on(t);
 	if (!goes) {
 		t->waits_futex = true; /* as it is told */
 		thread_stay(t);
@@ -194,10 +189,30 @@ bool futex_is_event(const struct thread *t)
 	return wait_command(REGS_ARG(r, 1)) && REGS_ARG(r, 3) && is_ordered(t, REGS_ARG(r, 0));
 }
 
+/* By the only thread: what the kernel makes of a word (its owner, the other word of FUTEX_WAKE_OP) is in the log. */
+static void alone(struct call *c)
+{
+	unsigned command = c->args[1] & FUTEX_CMD_MASK;
+	unsigned at = command == FUTEX_WAKE_OP ? 4 : 0;
+	bool writes = command == FUTEX_WAKE_OP || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2 ||
+		      command == FUTEX_UNLOCK_PI || command == FUTEX_TRYLOCK_PI;
+	if (replaying || !writes) {
+		call_run(c);
+		return;
+	}
+	call_begin(c);
+	call_kernel(c);
+	if (c->restart)
+		return;
+	if (!is_error(c->result))
+		call_block(c, BLOCK_OUT, at, c->args[at], 4, (void *)c->args[at]);
+	call_end(c);
+}
+
 void special_futex(struct call *c)
 {
 	if (one_thread && !memory_torn)
-		call_run(c);
+		alone(c);
 	else if (is_ordered(c->t, c->args[0]))
 		ordered(c);
 	else

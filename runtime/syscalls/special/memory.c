@@ -139,12 +139,13 @@ void special_mmap(struct call *c)
 		atomics_mapped((uint64_t)c->result, (uint64_t)c->result + c->args[1]);
 }
 
-/* Calls on a range of the program's that may simply be made again. */
+/* Calls on a range of the program's that may simply be made again. Over a hole in it, all but munmap() say so, and do
+   the rest. */
 static void on_range(struct call *c)
 {
 	if (replaying) {
 		call_replay(c);
-		if (!is_error(c->result)) {
+		if (!is_error(c->result) || (c->result == -ENOMEM && c->nr != __NR_munmap)) {
 			long logged = c->result;
 			call_kernel(c);
 			long now = c->result;
@@ -177,12 +178,37 @@ void special_mprotect(struct call *c)
 	on_range(c);
 }
 
+/* The bytes stay in the file; or they go there, and the memory has others then. */
+static void advise_file(struct call *c)
+{
+	if (replaying) {
+		call_replay(c);
+		return;
+	}
+	call_begin(c);
+	call_kernel(c);
+	call_done(c);
+	if (!c->result && c->real[2] == MADV_REMOVE)
+		shared_file_log(c, c->args[0], c->args[1]);
+	entry_finish(c);
+}
+
 void special_madvise(struct call *c)
 {
 	/* MADV_FREE leaves it to the system when the bytes go; DONTNEED is the one legal moment we can repeat */
-	if (c->args[2] == MADV_FREE)
+	if (c->args[2] == MADV_FREE) {
+		long r = replaying ? 0 : SYS3(__NR_madvise, c->args[0], c->args[1], MADV_FREE);
+		if (r && r != -ENOMEM) { /* not for this kind of memory */
+			call_answer(c, r);
+			return;
+		}
 		c->real[2] = MADV_DONTNEED;
+	}
 	bool bytes_go = c->real[2] == MADV_DONTNEED || c->real[2] == MADV_REMOVE;
+	if (bytes_go && shared_file_at(c->args[0])) {
+		advise_file(c);
+		return;
+	}
 	if (bytes_go || !replaying) {
 		on_range(c);
 		return;
@@ -198,7 +224,7 @@ void special_brk(struct call *c)
 {
 	if (replaying) {
 		call_replay(c);
-		require(c, SYS1(__NR_brk, c->args[0]));
+		require(c, SYS1(__NR_brk, c->result)); /* less than the program asked for, if there was a limit */
 		return;
 	}
 	call_begin(c);

@@ -14,7 +14,9 @@
 #include "loader/arch/arch.h"
 #include "runtime/memory/heap.h"
 #include "runtime/runtime.h"
+#include "runtime/syscalls/capture.h"
 #include <linux/sched.h>
+#include <linux/wait.h>
 
 /* What the kernel may be told at replay: no ids, no namespaces. */
 #define REPLAY_FLAGS (CLONE_VM | CLONE_VFORK)
@@ -83,8 +85,8 @@ static void follow_all(struct thread *t)
 	}
 }
 
-/* From here on nobody is alone (shown_write()). The child itself could not say so in time: its parent may be just between a
-   write and its place in the order of all. */
+/* From here on nobody is alone (shown_write()). The child itself could not say so in time: its parent may be just
+   between a write and its place in the order of all. */
 static void expect_process(void)
 {
 	__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
@@ -130,6 +132,8 @@ static void replay_fork(struct call *c)
 	uint32_t image = (uint32_t)child->addr;
 	if (shares_memory)
 		control->shares_memory = 1; /* for who diverges */
+	while (SYS4(__NR_wait4, -1, 0, WNOHANG | __WALL, 0) > 0)
+		; /* the program waits for its children in the log only, and these have ended */
 	thread_before_fork();
 	long pid = gate(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0);
 	thread_after_fork();
@@ -188,7 +192,9 @@ static void record_vfork(struct call *c)
 	log_simple(c->t, ENTRY_VFORK, c->nr, 0, (int64_t)c->args[0], 0, 0);
 	expect_process();
 	do_vfork(c);
-	log_simple(c->t, ENTRY_VFORK_END, c->nr, 0, c->result, 0, 0);
+	struct block id = { .addr = c->args[2], .len = 4, .kind = BLOCK_OUT, .arg = 2 };
+	bool given = c->result > 0 && c->args[0] & (CLONE_PARENT_SETTID | CLONE_PIDFD);
+	log_simple(c->t, ENTRY_VFORK_END, c->nr, 0, c->result, given ? &id : 0, (void *)c->args[2]);
 }
 
 static void replay_vfork(struct call *c)
@@ -209,6 +215,9 @@ static void replay_vfork(struct call *c)
 		replay_ended(t);
 	if (e->kind != ENTRY_VFORK_END)
 		diverged_call(c, e, "the vfork child ended early");
+	const struct block *id = entry_find(e, BLOCK_OUT, -1);
+	if (id)
+		apply_output(c, e, id);
 	c->result = e->result;
 	log_take(t);
 }
@@ -308,7 +317,8 @@ void special_set_tid_address(struct call *c)
 {
 	c->t->clear_tid = c->args[0];
 	call_run(c);
-	if (replaying) /* its word is cleared at its end, as then; the kernel gives its own id here, which nobody sees */
+	/* Its word is cleared at its end, as then; the kernel gives its own id here, which nobody sees. */
+	if (replaying)
 		SYS1(__NR_set_tid_address, c->args[0]);
 }
 

@@ -8,31 +8,8 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-/*
- * libc's prctl passes on five arguments, and a program gives as many as the option has: what is in the other registers, perhaps left there by
- * a hook, is compared with the recording otherwise. Options that look at all five are not here: the program gives them all.
- */
-static unsigned used_arguments(uint64_t option)
-{
-	switch (option) {
-	case PR_GET_DUMPABLE:
-	case PR_GET_KEEPCAPS:
-	case PR_GET_TIMERSLACK: return 1;
-	case PR_SET_NAME:
-	case PR_GET_NAME:
-	case PR_SET_PDEATHSIG:
-	case PR_GET_PDEATHSIG:
-	case PR_SET_DUMPABLE:
-	case PR_SET_KEEPCAPS:
-	case PR_SET_TIMERSLACK: return 2;
-	}
-	return 5;
-}
-
 void special_prctl(struct call *c)
 {
-	for (unsigned i = used_arguments(c->args[0]); i < 5; i++)
-		c->args[i] = 0;
 	switch (c->args[0]) {
 	case PR_SET_SECCOMP: /* our own filter is stricter; theirs would catch the gate */
 	case PR_SET_TSC: /* the counter stays recorded */ call_answer(c, 0); return;
@@ -56,6 +33,7 @@ void special_arch_prctl(struct call *c)
 		if (replaying && !c->result)
 			SYS2(c->nr, c->args[0], c->args[1]);
 		return;
+	case 0x1011: /* ARCH_GET_CPUID: to the program it works */ call_answer(c, 1); return;
 	case 0x1012: /* ARCH_SET_CPUID: would let cpuid fault */ call_answer(c, -ENODEV); return;
 	case 0x1023: /* ARCH_REQ_XCOMP_PERM: frames have no room for tiles */
 	case 0x2001: /* ARCH_MAP_VDSO_X32, _32, _64: time would pass us by */
@@ -78,4 +56,24 @@ void special_seccomp(struct call *c)
 void special_personality(struct call *c)
 {
 	call_run(c);
+	if (replaying) /* memory that is readable may be executable by it */
+		SYS1(c->nr, c->args[0]);
+}
+
+/* All memory would be ours, too, and that is more than there is. The program cannot tell, but by the clock. */
+void special_mlockall(struct call *c)
+{
+	enum { CURRENT = 1, FUTURE = 2, ON_FAULT = 4 };
+	bool valid = c->nr == __NR_munlockall || (c->args[0] & (CURRENT | FUTURE) && c->args[0] <= 7);
+	call_answer(c, valid ? 0 : -EINVAL);
+}
+
+/* How far the first stack may grow. Other limits make calls fail, which are in the log. */
+void special_rlimit(struct call *c)
+{
+	bool own = c->nr != __NR_prlimit64 || !c->args[0];
+	unsigned at = c->nr == __NR_prlimit64;
+	call_run(c);
+	if (replaying && !c->result && own && c->args[at] == 3 /* RLIMIT_STACK */ && c->args[1 + at])
+		SYS4(__NR_prlimit64, 0, c->args[at], c->real[1 + at], 0);
 }

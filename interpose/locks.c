@@ -109,7 +109,7 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrie
 {
 	struct barrier *b = (struct barrier *)barrier;
 	int shared = 0;
-	if (count == 0 || count > UINT_MAX / 2)
+	if (count == 0 || count >= UINT_MAX / 2)
 		return EINVAL;
 	if (attr)
 		pthread_barrierattr_getpshared(attr, &shared);

@@ -163,7 +163,8 @@ static inline void *allocate(size_t n)
 	return likely(n <= HEAP_SMALL) ? take(heap_class(n)) : take_large(n, 0, false, &zero);
 }
 
-/* The class of a block, HEAP_CLASS_LARGE, or 0: no block begins here. One comparison finds odd and foreign addresses. */
+/* The class of a block, HEAP_CLASS_LARGE, or 0: no block begins here. One comparison finds odd and foreign
+   addresses. */
 static inline unsigned class_at(const void *p)
 {
 	uint64_t offset = (uint64_t)p - HEAP_SLICES;
@@ -362,17 +363,27 @@ EXPORT int posix_memalign(void **to, size_t align, size_t n)
 	return 0;
 }
 
-EXPORT void *valloc(size_t n)
+static void *allocate_page(size_t n)
 {
 	return allocate_aligned((size_t)getpagesize(), n);
 }
 
-EXPORT void *pvalloc(size_t n)
+EXPORT void *valloc(size_t n)
+{
+	return allocate_page(n);
+}
+
+static void *allocate_pages(size_t n)
 {
 	size_t page = (size_t)getpagesize();
 	if (n > SIZE_LIMIT)
 		return no_memory();
 	return allocate_aligned(page, (n + page - 1) & ~(page - 1));
+}
+
+EXPORT void *pvalloc(size_t n)
+{
+	return allocate_pages(n);
 }
 
 EXPORT size_t malloc_usable_size(void *p)
@@ -401,6 +412,8 @@ ALSO(void, __libc_free, release, (void *p), (p))
 ALSO(void *, __libc_calloc, allocate_zeroed, (size_t count, size_t size), (count, size))
 ALSO(void *, __libc_realloc, change_size, (void *p, size_t n), (p, n))
 ALSO(void *, __libc_memalign, allocate_at, (size_t align, size_t n), (align, n))
+ALSO(void *, __libc_valloc, allocate_page, (size_t n), (n))
+ALSO(void *, __libc_pvalloc, allocate_pages, (size_t n), (n))
 
 /* ---- advice about glibc's allocator, which is not in use ------------------------------------------------ */
 

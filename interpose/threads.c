@@ -37,7 +37,8 @@ static struct known *known_of(pthread_t thread)
 	return &known[CALL(thread_slot, thread)];
 }
 
-/* Stacks that a slot has no room for. The list only grows, by one creator at a time; a place is filled before it counts. */
+/* Stacks that a slot has no room for. The list only grows, by one creator at a time; a place is filled before it
+   counts. */
 enum { LARGE_MOST = 1024 };
 static struct large {
 	void *stack;
@@ -54,9 +55,9 @@ struct start {
 
 /*
  * The last thing that libc does at a thread's end is to count down how many there are, and who comes to 0 calls exit().
- * Threads must come there one after the other, and in the same order at replay: a section, which is left when the thread
- * makes the system call exit. It is entered as late as we can, in a key's destructor that has itself called until libc
- * gives up: the program's destructors come before (or in the same, last round, if they do the same).
+ * Threads must come there one after the other, and in the same order at replay: a section, which is left when the
+ * thread makes the system call exit. It is entered as late as we can, in a key's destructor that has itself called
+ * until libc gives up: the program's destructors come before (or in the same, last round, if they do the same).
  */
 static pthread_key_t ends;
 static int ends_made;
@@ -101,7 +102,8 @@ static size_t stack_size(const pthread_attr_t *attr, size_t *most)
 	pthread_attr_destroy(&standard);
 	if (attr)
 		pthread_attr_getstacksize(attr, &size);
-	/* who did not ask for a size of its own gets a little less than usual; so does libomp, which asks for a little more */
+	/* who did not ask for a size of its own gets a little less than usual; so does libomp, which asks for a little
+	   more */
 	if (!attr || (size >= usual && size - usual <= usual / 8))
 		size = usual < *most ? usual : *most;
 	return size;
@@ -154,8 +156,8 @@ static int is_detached(const pthread_attr_t *attr)
 }
 
 /*
- * Who detaches a thread that is just ending, or the thread itself: one of them gives back what libc has allocated for it, by flags that nobody can
- * order. So libc hears of it when the thread has ended, from who creates the next one.
+ * Who detaches a thread that is just ending, or the thread itself: one of them gives back what libc has allocated for
+ * it, by flags that nobody can order. So libc hears of it when the thread has ended, from who creates the next one.
  */
 static pthread_t leaving[MAP_SLOTS];
 static unsigned leaving_count;
@@ -237,10 +239,12 @@ static size_t guard_of(pthread_t thread, const pthread_attr_t *attr)
 /* ---- what libc looks up in another thread ------------------------------------------------------------ */
 
 /*
- * libc looks whether the thread has ended, in words that it, and the kernel, change at the end. So nobody ends meanwhile, and who has ended before
- * is gone for the kernel, too. Nothing of it is needed for the thread itself, which may also be killed by its own signal here.
+ * libc looks whether the thread has ended, in words that it, and the kernel, change at the end. So nobody ends
+ * meanwhile, and who has ended before is gone for the kernel, too. Nothing of it is needed for the thread itself, which
+ * may also be killed by its own signal here.
  */
-/* No other section is entered in it: pthread_kill() is for handlers, too, and one may have interrupted who holds that. */
+/* No other section is entered in it: pthread_kill() is for handlers, too, and one may have interrupted who holds
+   that. */
 static bool look_at(pthread_t thread)
 {
 	self_get();
@@ -406,9 +410,9 @@ EXPORT int pthread_detach(pthread_t thread)
 #define SIGNAL_CANCEL 32
 
 /*
- * The first in the process to come here also sets up libc's handler, by a flag that libc reads without a lock: so one at
- * a time, in the recorded order. Nobody is unwound with that held: the type is deferred meanwhile, and to set it back is
- * what ends a thread that had it asynchronous.
+ * The first in the process to come here also sets up libc's handler, by a flag that libc reads without a lock: so one
+ * at a time, in the recorded order. Nobody is unwound with that held: the type is deferred meanwhile, and to set it
+ * back is what ends a thread that had it asynchronous.
  */
 static int cancel_myself(void)
 {
@@ -438,8 +442,9 @@ struct kernel_sigaction {
 };
 
 #ifdef __x86_64__
+/* Unwinders know the frame of a signal by these bytes, so not mov to %eax. */
 void heddle_restorer(void);
-__asm__(".text; .type heddle_restorer, @function\nheddle_restorer: mov $15, %eax; syscall; ud2");
+__asm__(".text; .type heddle_restorer, @function\nheddle_restorer: movq $15, %rax; syscall; ud2");
 #define RESTORER      heddle_restorer
 #define WITH_RESTORER 0x04000000
 #else
@@ -464,7 +469,8 @@ EXPORT int pthread_cancel(pthread_t thread)
 	return 0; /* as libc's: also if it has ended */
 }
 
-/* Where a cancelled thread ends, and so an event: the signal comes here at the latest, also to a loop that does nothing else. */
+/* Where a cancelled thread ends, and so an event: the signal comes here at the latest, also to a loop that does nothing
+   else. */
 EXPORT void pthread_testcancel(void)
 {
 	self_get();

@@ -115,7 +115,8 @@ static uint64_t gadget_in(uint64_t at, uint64_t end)
 	return 0;
 }
 
-/* An address in the caller's object that brings us back. 0: there is none, and the function takes libheddle.so for its caller. */
+/* An address in the caller's object that brings us back. 0: there is none, and the function takes libheddle.so for its
+   caller. */
 static uint64_t find_gadget(uint64_t caller)
 {
 	struct dl_find_object found;
@@ -160,10 +161,10 @@ static uint64_t depth_in_use(uint64_t depth)
 }
 
 /*
- * Leaves the frames below `depth` that a longjmp has left behind, seen from a function that was called with stack pointer
- * `sp` and return address `ret`: their stack pointer is below, so they are gone. If it is equal they are gone, too, unless
- * the real function has ended by jumping to a callback, and that by jumping here: then we would return into a stub.
- * Only on the thread's own stack: a handler on a stack of its own, or a coroutine, says nothing.
+ * Leaves the frames below `depth` that a longjmp has left behind, seen from a function that was called with stack
+ * pointer `sp` and return address `ret`: their stack pointer is below, so they are gone. If it is equal they are gone,
+ * too, unless the real function has ended by jumping to a callback, and that by jumping here: then we would return into
+ * a stub. Only on the thread's own stack: a handler on a stack of its own, or a coroutine, says nothing.
  */
 static void settle(uint64_t depth, uint64_t sp, uint64_t ret)
 {
@@ -216,7 +217,8 @@ void libc_enter(struct libc_frame *frame)
 
 /*
  * A function that we wrap, found by dlsym() past us: the program gets the stub. Not if another library's function comes
- * between: that one is calling the next, and would call itself.
+ * between: that one is calling the next, and would call itself. And one that we have instead of libc's (threads,
+ * memory): the program gets ours, since memory of one is not to be freed by the other.
  */
 static uint64_t after_symbol(const char *wanted, uint64_t result)
 {
@@ -228,7 +230,8 @@ static uint64_t after_symbol(const char *wanted, uint64_t result)
 		if ((uint64_t)libc_real[i] == result)
 			return (uint64_t)(libc_is_foreign(i) ? libc_real[i] : libc_stubs[i]);
 	}
-	return result;
+	void *ours = (uint64_t)libc_find(wanted) == result ? libc_find_in("libheddle.so", wanted) : 0;
+	return ours ? (uint64_t)ours : result;
 }
 
 uint64_t libc_leave(struct libc_frame *frame)
@@ -374,8 +377,9 @@ static void *find_behind_us(const char *name, uint32_t hash, bool *of_libc)
 }
 
 /*
- * Looks for the function when it is called first: most programs call few of them, and to look for all costs each process
- * 0.1 ms. As long as there is one thread, that is the same at replay; before there are more, all are looked for.
+ * Looks for the function when it is called first: most programs call few of them, and to look for all costs each
+ * process 0.1 ms. As long as there is one thread, that is the same at replay; before there are more, all are looked
+ * for.
  */
 void libc_resolve(unsigned i)
 {
@@ -438,9 +442,9 @@ void libc_before_unwinding(void)
 }
 
 /*
- * pthread_create() takes ld.so's lock of thread-local storage, which dlopen() holds while it maps: natively for a moment, but
- * at replay dlopen() may wait in there for a system call of the creator. So creators enter `dl`, and before any section of
- * their own, since constructors that dlopen() runs create threads inside it.
+ * pthread_create() takes ld.so's lock of thread-local storage, which dlopen() holds while it maps: natively for a
+ * moment, but at replay dlopen() may wait in there for a system call of the creator. So creators enter `dl`, and before
+ * any section of their own, since constructors that dlopen() runs create threads inside it.
  */
 void libc_before_create(void)
 {

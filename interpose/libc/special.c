@@ -145,16 +145,30 @@ static bool contains(const struct files *files, const FILE *f)
 	return false;
 }
 
+/* Not of a reader: of one who writes, or is about to use it for the first time. */
 static bool is_output(const FILE *f)
 {
 	/* Looked at without its section: at replay another answer does no harm, since the outcome is logged. */
-	return f->_flags & IO_CURRENTLY_PUTTING;
+	return f->_flags & IO_CURRENTLY_PUTTING || !f->_IO_buf_base;
+}
+
+static void take_from_list(const FILE *file)
+{
+	libc_section_enter(GROUP_files, 0);
+	FILE **at = &_IO_list_all;
+	while (*at && *at != file)
+		at = &(*at)->_chain;
+	if (*at)
+		*at = file->_chain;
+	libc_section_leave(GROUP_files, 0);
 }
 
 /*
  * The last handler of exit(). What comes after it in exit() flushes all FILEs without their locks; so that it finds
  * the same bytes at replay, other threads are kept out: their sections, and `files`, are taken and never given back.
  * Who is inside one now is waited for if it writes, but not long; a reader, who may be blocked for ever, is not.
+ * A FILE that could not be had is taken from the list: exit() would ask for its lock, and yield if it is taken, and
+ * nothing orders that; it would also write what another thread is writing.
  */
 static void close_stdio(void *unused)
 {
@@ -164,9 +178,10 @@ static void close_stdio(void *unused)
 	while (again) {
 		struct files now = list_files();
 		for (size_t i = 0; i < now.count; i++)
-			if (!contains(&taken, now.file[i]))
-				libc_section_enter((uint64_t)now.file[i],
-						   is_output(now.file[i]) ? SECTION_BRIEFLY : SECTION_TRY);
+			if (!contains(&taken, now.file[i]) &&
+			    libc_section_enter((uint64_t)now.file[i],
+					       is_output(now.file[i]) ? SECTION_BRIEFLY : SECTION_TRY))
+				take_from_list(now.file[i]);
 		free(taken.file);
 		taken = now;
 		libc_section_enter(GROUP_files, 0);
@@ -186,8 +201,8 @@ static void close_stdio(void *unused)
  * for other threads with these locks held, so nobody may want one meanwhile.
  *
  * The section `fork` is around all of a fork, so also around the program's handlers, which may wait for a thread that
- * itself wants to fork: not for ever, therefore. The others are entered by a handler of ours, the first in the list, and
- * so the last before fork and the first after it. Those that other threads may hold for long are not waited for.
+ * itself wants to fork: not for ever, therefore. The others are entered by a handler of ours, the first in the list,
+ * and so the last before fork and the first after it. Those that other threads may hold for long are not waited for.
  */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
 extern pid_t __fork(void);
@@ -348,8 +363,8 @@ FILE *libc_special__IO_fopen(const char *path, const char *mode)
 /* ---- system -------------------------------------------------------------------------------------- */
 
 /*
- * As libc's, whose lock is held over system calls, and whose count of those who wait for a shell decides who makes them:
- * the first takes SIGINT and SIGQUIT away from the process, the last gives them back.
+ * As libc's, whose lock is held over system calls, and whose count of those who wait for a shell decides who makes
+ * them: the first takes SIGINT and SIGQUIT away from the process, the last gives them back.
  */
 SPECIAL(system);
 static struct {

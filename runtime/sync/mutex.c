@@ -217,7 +217,7 @@ static long lock_again(struct thread *t, struct mutex *m, uint64_t how)
 	long r = 0;
 	op_begin(t);
 	if ((m->kind & MUTEX_KIND) == MUTEX_ERRORCHECK)
-		r = how == MUTEX_TRY ? EBUSY : EDEADLK;
+		r = how == MUTEX_TRY && !(m->kind & (MUTEX_ROBUST | MUTEX_INHERIT)) ? EBUSY : EDEADLK; /* as libc's */
 	else if (m->count == UINT32_MAX)
 		r = EAGAIN;
 	else
@@ -290,7 +290,8 @@ void mutex_free(struct mutex *m)
 {
 	if (m->kind & MUTEX_ROBUST)
 		robust_give(m, 0);
-	/* release: pairs with the acquire of the next holder. After it the mutex may be gone: only its address is used. */
+	/* release: pairs with the acquire of the next holder. After it the mutex may be gone: only its address is
+	   used. */
 	else if (__atomic_exchange_n(&m->lock, 0, __ATOMIC_RELEASE) == 2)
 		sync_wake(&m->lock, 1);
 }

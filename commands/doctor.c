@@ -4,6 +4,9 @@
  * concluded from version numbers or configuration files.
  */
 #define _GNU_SOURCE
+#ifdef __x86_64__
+#include <asm/prctl.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -146,28 +149,30 @@ static void leave_trap(int sig)
 	siglongjmp(after_trap, 1);
 }
 
-static uint64_t read_counter(void)
+static void read_counter(void)
 {
-	uint64_t value = 0;
 #if defined __aarch64__
+	uint64_t value;
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
 #elif defined __x86_64__
 	uint32_t low, high;
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	value = (uint64_t)high << 32 | low;
 #endif
-	return value;
+}
+
+/* In a child: 0 if the instruction traps, as it was asked to. */
+static int traps(void (*instruction)(void))
+{
+	signal(SIGSEGV, leave_trap);
+	if (sigsetjmp(after_trap, 1))
+		return 0;
+	instruction();
+	return ENOSYS;
 }
 
 static int probe_counter(void)
 {
-	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
-		return errno;
-	signal(SIGSEGV, leave_trap);
-	if (sigsetjmp(after_trap, 1))
-		return 0;
-	read_counter();
-	return ENOSYS;
+	return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) ? errno : traps(read_counter);
 }
 
 static void check_counter(struct finding *f)
@@ -181,6 +186,33 @@ static void check_counter(struct finding *f)
 	else
 		found(f, FINE, "", "reading the cycle counter can be made to trap");
 }
+
+#ifdef __x86_64__
+static void ask_processor(void)
+{
+	unsigned a = 0, b, c = 0, d;
+
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+}
+
+static int probe_cpuid(void)
+{
+	return syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0) ? errno : traps(ask_processor);
+}
+
+static void check_cpuid(struct finding *f)
+{
+	int e = in_child(probe_cpuid);
+
+	if (e)
+		found(f, LIMITED,
+		      "programs see which core asks, and may use rdrand and rdseed, which are not recorded; most do "
+		      "not",
+		      "cpuid cannot be made to trap (ARCH_SET_CPUID): %s", why(e));
+	else
+		found(f, FINE, "", "cpuid can be made to trap");
+}
+#endif
 
 static int probe_addresses(void)
 {
@@ -504,6 +536,9 @@ static const struct check {
 	{ "kernel", check_kernel },
 	{ "seccomp", check_seccomp },
 	{ "cycle counter", check_counter },
+#ifdef __x86_64__
+	{ "cpuid", check_cpuid },
+#endif
 	{ "address space", check_addresses },
 	{ "process names", check_mm_map },
 	{ "membarrier", check_membarrier },

@@ -21,6 +21,7 @@
 #define POOLS	    256
 #define SITES_LEAST 256 /* powers of two: a table of n places lies at sites + n */
 #define SITES_MOST  16384
+#define PATCH_REACH 32 /* no patch begins or ends farther from its site */
 
 struct pool {
 	uint64_t base;
@@ -103,8 +104,8 @@ static struct site *find_site(uint64_t address)
 	return place_in(__atomic_load_n(&site_room, __ATOMIC_ACQUIRE), address);
 }
 
-/* The table is small at first: a large one would cost every short process a page for each site. Under the lock; who looks
-   without it finds the old table, which stays as it is. */
+/* The table is small at first: a large one would cost every short process a page for each site. Under the lock; who
+   looks without it finds the old table, which stays as it is. */
 static void grow_sites(void)
 {
 	unsigned room = site_room;
@@ -135,13 +136,14 @@ static struct site *add_site(uint64_t address)
 	return s;
 }
 
-/* Through /proc/self/mem, which writes to code without making it writable for the program. Open while the lock is held. */
+/* Through /proc/thread-self/mem, which writes to code without making it writable for the program. Open while the lock
+   is held. (/proc/self has none when the first thread has ended.) */
 static long memory_file = -1;
 
 static bool write_code(uint64_t where, const uint8_t *bytes, unsigned n)
 {
 	if (memory_file < 0)
-		memory_file = file_open("/proc/self/mem", O_RDWR, 0);
+		memory_file = file_open("/proc/thread-self/mem", O_RDWR, 0);
 	if (memory_file < 0 || SYS4(__NR_pwrite64, memory_file, bytes, n, where) != (long)n)
 		return false; /* it keeps trapping */
 	flush_code((void *)where, n);
@@ -152,7 +154,7 @@ void patch_copied(void)
 {
 	if (memory_file < 0)
 		return;
-	long fd = file_open("/proc/self/mem", O_RDWR, 0);
+	long fd = file_open("/proc/thread-self/mem", O_RDWR, 0);
 	if (fd < 0)
 		cannot("a copy of the process needs /proc, which is not mounted here");
 	SYS3(__NR_dup3, fd, memory_file, O_CLOEXEC);
@@ -175,10 +177,11 @@ static bool can_patch_among_others(void)
 }
 
 /*
- * While others may run there. A byte is written at once, and so is a word of aarch64, where one branch may give way to another
- * instruction at any time. A longer patch of x86-64 is not: whoever began to run it would run a part of it. So first a byte that is
- * no instruction is put where one may begin, who comes there runs it again until the rest is in its place (patch_is_under_way()), and
- * all cores take notice before that is written, and again before the first byte is.
+ * While others may run there. A byte is written at once, and so is a word of aarch64, where one branch may give way to
+ * another instruction at any time. A longer patch of x86-64 is not: whoever began to run it would run a part of it. So
+ * first a byte that is no instruction is put where one may begin, who comes there runs it again until the rest is in
+ * its place (patch_is_under_way()), and all cores take notice before that is written, and again before the first byte
+ * is.
  */
 static uint64_t under_way;
 
@@ -272,6 +275,17 @@ uint64_t patch_continue(uint64_t pc)
 	const struct site *s = find_site(pc - SYSCALL_SIZE);
 	uint64_t tail = s->address ? stub_tail((const uint8_t *)s->stub, s->address) : 0;
 	return tail ? tail : pc;
+}
+
+bool patch_is_near(uint64_t from, uint64_t to)
+{
+	unsigned room = __atomic_load_n(&site_room, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < room; i++) {
+		uint64_t site = __atomic_load_n(&sites[room + i].address, __ATOMIC_ACQUIRE);
+		if (site && site + PATCH_REACH > from && site < to + PATCH_REACH)
+			return true;
+	}
+	return false;
 }
 
 bool patch_is_stub(uint64_t pc)

@@ -17,11 +17,14 @@ void patch_ahead(uint64_t address, uint32_t nr);
 void patch_atomic(uint64_t address, uint32_t instruction);
 /* The pc of the program that `pc`, in a stub where an atomic instruction is made for real, stands for; else pc. */
 uint64_t patch_program_pc(uint64_t pc);
-/* In a copy of the process (runtime/checkpoint.c), where somebody may hold the lock: what it writes to is the copy's. */
+/* In a copy of the process (runtime/checkpoint.c), where somebody may hold the lock: what it writes to is the
+   copy's. */
 void patch_copied(void);
 /* Held over fork, so that the child finds the tables whole. */
 void patch_lock(void);
 void patch_unlock(void);
+/* May a patch of a system call site lie there? */
+bool patch_is_near(uint64_t from, uint64_t to);
 /* Is pc inside a stub? */
 bool patch_is_stub(uint64_t pc);
 

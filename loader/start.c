@@ -80,8 +80,9 @@ static void map_control(const char *path)
 }
 
 /*
- * No mapping of the loader's file may be left, else the kernel refuses another exe link. It goes by the name: beside the
- * loader lies a second link to it, from which the same code is mapped. Where that is missing, exe_link_set will be false.
+ * No mapping of the loader's file may be left, else the kernel refuses another exe link. It goes by the name: beside
+ * the loader lies a second link to it, from which the same code is mapped. Where that is missing, exe_link_set will be
+ * false.
  */
 static void leave_own_file(void)
 {
@@ -440,6 +441,7 @@ static void map_signal_return(void)
 void kernel_prepare(void)
 {
 	SYS5(__NR_prctl, PR_SET_TSC, 2 /* PR_TSC_SIGSEGV */, 0, 0, 0);
+	cpuid_prepare();
 	if (control->filtered)
 		return;
 	long r = filter_install();

@@ -96,8 +96,9 @@ void signals_install(struct process *p, int sig)
 }
 
 /*
- * The actions are the process's: one thread may set them while another takes a signal. At replay a signal brings its own
- * with it. Nobody faults who holds the lock, and a signal that interrupts it is only held, so it is soon free again.
+ * The actions are the process's: one thread may set them while another takes a signal. At replay a signal brings its
+ * own with it. Nobody faults who holds the lock, and a signal that interrupts it is only held, so it is soon free
+ * again.
  */
 static uint32_t actions_lock;
 
@@ -237,6 +238,8 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&
 		 context_is_counter(uc)) /* si_code: or pc may not be readable */
 		give_counter(t, uc);
+	else if (sig == SIGSEGV && info->si_code == SI_KERNEL && context_give_cpuid(uc))
+		return;
 	else if (sig == SIGILL &&
 		 patch_is_under_way(pc)) /* first: what was under way may have ended before patch_continue() looks */
 		return;

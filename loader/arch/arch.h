@@ -76,8 +76,8 @@ void stub_push_frame(const struct regs *r, uint64_t sp);
 bool stub_is_jump(uint64_t pc);
 void flush_code(void *from, size_t n);
 /*
- * The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction itself.
- * Returns what takes the place of the instruction.
+ * The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction
+ * itself. Returns what takes the place of the instruction.
  */
 #define ATOMIC_SIZE 4
 uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction);
@@ -100,6 +100,10 @@ bool context_is_counter(const void *uc);
 void context_give_counter(void *uc, uint64_t value);
 uint64_t read_counter(const void *uc);
 void counter_prepare(void); /* before the counter is made to trap */
+void cpuid_prepare(void);   /* makes the instruction trap, where that can be */
+/* If the instruction at pc asks the processor what it is: answers, without what differs from core to core or announces
+   random results, and steps over it. */
+bool context_give_cpuid(void *uc);
 
 /* ---- frame.c: the frames that the program's handlers see ------------------------------ */
 

@@ -181,6 +181,16 @@ void counter_prepare(void)
 	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
 }
 
+void cpuid_prepare(void)
+{
+}
+
+bool context_give_cpuid(void *uc)
+{
+	(void)uc; /* programs cannot ask; the kernel tells, see hide_random() */
+	return false;
+}
+
 uint64_t read_counter(const void *uc)
 {
 	/* The counter traps here as well; the clock it drives does for a value. */

@@ -10,6 +10,7 @@
 #include "loader/arch/arch.h"
 #include "loader/patch.h"
 #include "runtime/runtime.h"
+#include <asm/prctl.h>
 #include <asm/sigcontext.h>
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -53,6 +54,14 @@ enum {
 	FLAG_DIRECTION = 0x400,
 	FLAG_RESUME = 0x10000,
 	TRAP_PAGE_FAULT = 14,
+
+	/* cpuid: of leaf 1 in ecx, of leaf 7 in ebx */
+	CPUID_XSAVE = 1 << 27,
+	CPUID_RDRAND = 1 << 30,
+	CPUID_CORE = 0xff << 24, /* of leaf 1 in ebx */
+	CPUID_FSGSBASE = 1 << 0,
+	CPUID_RDSEED = 1 << 18,
+
 	USER_CODE = 0x33,
 	USER_STACK = 0x2b,
 };
@@ -72,8 +81,7 @@ void save_fp(void *area, uint64_t features);
 
 /* ---- what the processor saves --------------------------------------------------------- */
 
-static struct {
-	bool known;
+static struct fp {
 	uint64_t features; /* 0: fxsave only */
 	uint32_t size;
 	struct {
@@ -86,31 +94,48 @@ static void cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4])
 	__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(sub));
 }
 
-/* Asked once: under a hypervisor each cpuid costs a microsecond or more. */
-static void find_fp(void)
+/* For the calling thread and those that it will create. Not every processor can; then the call fails, and cpuid
+   works. */
+static void let_cpuid(bool work)
+{
+	SYS2(__NR_arch_prctl, ARCH_SET_CPUID, work);
+}
+
+static struct fp ask_processor(void)
 {
 	uint32_t r[4], low, high;
-	if (fp.known)
-		return;
-	fp.known = true;
-	fp.size = FP_HEADER;
+	struct fp all = { .size = FP_HEADER };
 	cpuid(1, 0, r);
-	if (!(r[2] & 1u << 27)) /* the kernel has not switched xsave on */
-		return;
+	if (!(r[2] & CPUID_XSAVE)) /* the kernel has not switched it on */
+		return all;
 	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	fp.features = ((uint64_t)high << 32 | low) & ~(uint64_t)PART_TILES;
-	fp.size = FP_PARTS;
+	all.features = ((uint64_t)high << 32 | low) & ~(uint64_t)PART_TILES;
+	all.size = FP_PARTS;
 	for (unsigned i = 2; i < 63; i++) {
-		if (!(fp.features >> i & 1))
+		if (!(all.features >> i & 1))
 			continue;
 		cpuid(0xd, i, r);
-		fp.part[i].offset = r[1];
-		fp.part[i].size = r[0];
-		fp.size = MAX(fp.size, r[1] + r[0]);
+		all.part[i].offset = r[1];
+		all.part[i].size = r[0];
+		all.size = MAX(all.size, r[1] + r[0]);
 	}
-	if (fp.size + FP_XSTATE_MAGIC2_SIZE > FP_ROOM)
-		cannot("this processor has more registers than Heddle knows (%u bytes)", (unsigned long)fp.size);
+	if (all.size + FP_XSTATE_MAGIC2_SIZE > FP_ROOM)
+		cannot("this processor has more registers than Heddle knows (%u bytes)", (unsigned long)all.size);
+	return all;
+}
+
+/* Asked once: under a hypervisor each cpuid costs a microsecond or more. Threads that come here together write the same
+   values; release and acquire: who finds it known finds all of them. */
+static void find_fp(void)
+{
+	static bool known;
+	if (__atomic_load_n(&known, __ATOMIC_ACQUIRE))
+		return;
+	let_cpuid(true);
+	fp = ask_processor();
+	let_cpuid(false);
 	fp_reset = fp.features & ~(uint64_t)PART_PROTECTION_KEYS;
+	__atomic_store_n(&known, true, __ATOMIC_RELEASE);
 }
 
 /* Bytes in a frame. */
@@ -388,6 +413,45 @@ void counter_prepare(void)
 {
 }
 
+void cpuid_prepare(void)
+{
+	let_cpuid(false);
+}
+
+/* What is not the same on each core, what has random results, and what would take our gs away. */
+static void hide(uint32_t leaf, uint32_t sub, uint32_t r[4])
+{
+	switch (leaf) {
+	case 1:
+		r[1] &= ~(uint32_t)CPUID_CORE;
+		r[2] &= ~(uint32_t)CPUID_RDRAND;
+		break;
+	case 7:
+		if (!sub)
+			r[1] &= ~(uint32_t)(CPUID_RDSEED | CPUID_FSGSBASE);
+		break;
+	case 0xb:
+	case 0x1f: r[3] = 0; break;			/* the core */
+	case 0x8000001e: r[0] = r[1] = r[2] = 0; break; /* the same, of AMD */
+	}
+}
+
+bool context_give_cpuid(void *uc)
+{
+	struct sigcontext *c = machine(uc);
+	uint8_t code[2];
+	uint32_t r[4], leaf = (uint32_t)c->rax, sub = (uint32_t)c->rcx;
+	if (c->rip >> 47 || user_copy(code, (void *)c->rip, 2) || code[0] != 0x0f || code[1] != 0xa2)
+		return false;
+	let_cpuid(true);
+	cpuid(leaf, sub, r);
+	let_cpuid(false);
+	hide(leaf, sub, r);
+	c->rax = r[0], c->rbx = r[1], c->rcx = r[2], c->rdx = r[3];
+	c->rip += 2;
+	return true;
+}
+
 uint64_t read_counter(const void *uc)
 {
 	uint32_t low, high;
@@ -400,8 +464,8 @@ uint64_t read_counter(const void *uc)
 
 uint64_t hide_random(uint64_t hwcap2)
 {
-	/* rdrand and rdseed are announced by cpuid alone: doc/nondeterminism.md. What is hidden here is
-	   that programs may set the base of gs, which is ours (HWCAP2_FSGSBASE). */
+	/* rdrand and rdseed are announced by cpuid alone: hide(). What is hidden here is that programs may set the base
+	   of gs, which is ours (HWCAP2_FSGSBASE). */
 	return hwcap2 & ~2ull;
 }
 

@@ -15,8 +15,9 @@
  *         that, and the call stays. Who jumps to the call itself traps again.
  *
  * So each way is right no matter who jumps where (and when: write_among_others()
- * in patch.c); sites that allow neither keep trapping (in glibc 2.36: 6 of 526). The pc that a handler sees is that of a
- * native run, in all cases.
+ * in patch.c), but a breakpoint of a debugger's at the instruction after the call would
+ * be written into the jump: there only the second way is taken. Sites that allow neither keep
+ * trapping (in glibc 2.36: 6 of 526). The pc that a handler sees is that of a native run, in all cases.
  */
 #include "loader/arch/arch.h"
 #include "runtime/base/base.h"
@@ -75,7 +76,7 @@ static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
 static unsigned read_code(uint8_t *to, uint64_t from, unsigned n, uint64_t site)
 {
 	struct iovec local = { to, n }, remote = { (void *)from, n };
-	long r = SYS6(__NR_process_vm_readv, SYS0(__NR_getpid), &local, 1, &remote, 1, 0);
+	long r = SYS6(__NR_process_vm_readv, SYS0(__NR_gettid), &local, 1, &remote, 1, 0);
 	if (r == -ENOSYS || r == -EPERM) {
 		/* what lies in the page of the site can be read, since it has just run */
 		uint64_t page = ALIGN_DOWN(site, 4096);
@@ -369,7 +370,8 @@ unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16]
 		return 0;
 	put_tail(stub, site, 0, 0); /* there may have been other code at this address */
 	*where = site;
-	unsigned n = patch_after(stub, site, call, bytes);
+	/* a debugger puts breakpoints on the instruction after a call, which must be there for them */
+	unsigned n = debug_wanted() ? 0 : patch_after(stub, site, call, bytes);
 	if (n)
 		return n;
 	/* from now on the way back fits any code, and the site that traps again is one that is jumped to */

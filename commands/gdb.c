@@ -192,10 +192,23 @@ static void find_parts(void)
 		die("%s: %s; install heddle again", path, strerror(errno));
 }
 
-/* How a debugger must see the process, whoever it is: the first call of each site raises SIGSYS, and SIGPWR stops threads; both
-   are ours. */
+/* How a debugger must see the process, whoever it is: the first call of each site raises SIGSYS, and SIGPWR stops
+   threads; both are ours. */
 static const char settings[] = "handle SIGSYS SIGPWR nostop noprint pass\n"
 			       "set breakpoint pending on\n";
+
+/* For a gdb without our Python: on x86-64, reading the cycle counter or asking the processor what it is raises SIGSEGV,
+   and what gave way to a patch SIGILL (debug/heddle/replay.py, traps_for_us). */
+#ifdef __x86_64__
+static const char settings_alone[] =
+	"handle SIGSEGV SIGILL nostop noprint pass\n"
+	"catch signal SIGSEGV SIGILL\n"
+	"condition $bpnum $rip < 0x600000000000 && *(unsigned short *)$rip != 0x310f"
+	" && *(unsigned short *)$rip != 0xa20f && (*(unsigned *)$rip & 0xffffff) != 0xf9010f"
+	" && *(unsigned short *)($rip - 2) != 0xe948\n";
+#else
+static const char settings_alone[] = "";
+#endif
 
 static void write_script(bool attached, long image)
 {
@@ -222,6 +235,8 @@ static void write_script(bool attached, long image)
 			"image=%ld, checkpoint=%d)\n",
 			s.lib, s.tree->control_path, DEBUG_AT, members, s.lib, s.meta->dir, image,
 			*s.tree->control->begin_at != 0);
+	else
+		fputs(settings_alone, f);
 	if (fclose(f))
 		die("%s: %s", s.script, strerror(errno));
 }

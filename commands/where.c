@@ -354,10 +354,16 @@ bool where_describe(struct where *w, uint64_t pc, char *text, size_t room)
 	return file || name;
 }
 
-bool where_is_function(struct where *w, uint64_t pc, const char *function)
+static const char *function_at(struct where *w, uint64_t pc)
 {
 	Dwfl_Module *module = w && w->dwfl ? dwfl_addrmodule(w->dwfl, pc) : NULL;
-	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+
+	return module ? dwfl_module_addrname(module, pc) : NULL;
+}
+
+bool where_is_function(struct where *w, uint64_t pc, const char *function)
+{
+	const char *name = function_at(w, pc);
 
 	return name && strcspn(name, "@") == strlen(function) && !strncmp(name, function, strlen(function));
 }
@@ -442,6 +448,14 @@ struct frames {
 	unsigned shown;
 };
 
+/* Between the program and libc, or, of a thread's first access, between the program and the runtime. */
+static bool is_ours(struct where *w, uint64_t pc)
+{
+	const char *name = function_at(w, pc);
+
+	return !strcmp(where_object(w, pc), "libheddle.so") || (name && !strncmp(name, "__heddle_", 9));
+}
+
 static int show_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct frames *f = arg;
@@ -451,8 +465,8 @@ static int show_frame(Dwfl_Frame *frame, void *arg)
 
 	if (!dwfl_frame_pc(frame, &pc, &exact))
 		return DWARF_CB_ABORT;
-	if (!strcmp(where_object(f->w, pc), "libheddle.so"))
-		return DWARF_CB_OK; /* of ours, between the program and libc */
+	if (is_ours(f->w, pc))
+		return DWARF_CB_OK;
 	/* a return address is behind its call */
 	if (!where_describe(f->w, exact ? pc : pc - 1, text, sizeof text) && f->shown)
 		return DWARF_CB_ABORT;

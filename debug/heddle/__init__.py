@@ -1,12 +1,12 @@
 """Heddle inside gdb: `heddle replay --gdb` loads this package.
 
-A replay cannot run backwards, but it can run again, and comes to the same places. So going back is: note where we are, start
-another run, and let it come to the place before. The loader forks such runs (trace/debug.h), from the beginning or from a copy that
-a run has left on its way; gdb attaches to each of them before its first instruction.
+A replay cannot run backwards, but it can run again, and comes to the same places. So going back is: note where we are,
+start another run, and let it come to the place before. The loader forks such runs (trace/debug.h), from the beginning
+or from a copy that a run has left on its way; gdb attaches to each of them before its first instruction.
 
-A *place* is where one thread is: how many events of its stream it has taken, how many hooked accesses it has made, its pc and
-registers. Threads run in parallel, so a run that is stopped when one thread has come to its place has the others somewhere;
-whatever the recording puts before that place has been done, and nothing that it puts after.
+A *place* is where one thread is: how many events of its stream it has taken, how many hooked accesses it has made, its
+pc and registers. Threads run in parallel, so a run that is stopped when one thread has come to its place has the others
+somewhere; whatever the recording puts before that place has been done, and nothing that it puts after.
 """
 import time
 

@@ -89,7 +89,8 @@ def define_commands():
 
     @command('races')
     def races(argument):
-        """Which accesses of the whole recording were in no order, as `heddle replay --races` tells them. Takes a replay of its own."""
+        """Which accesses of the whole recording were in no order, as `heddle replay --races` tells them. Takes a replay
+        of its own."""
         image = [f'--image={state.image}'] if state.image else []
         told = subprocess.run([f'/proc/{os.getppid()}/exe', 'replay', '--races', '--quiet', *image, '--', state.trace], capture_output=True,
                               check=False)
@@ -160,12 +161,13 @@ EXPR is something with an address, or an address with a type: *(int *) 0x1234. R
 
     @command('checkpoints')
     def checkpoints(argument):
-        """heddle checkpoints: copies of the process that runs have left on their way; what goes back begins at the newest that helps.
+        """heddle checkpoints: copies of the process that runs have left on their way; what goes back begins at the
+        newest that helps.
 heddle checkpoints every SECONDS: leave one after so much work of the processors, 0: none."""
         show_copies(argument)
 
 
-# ---- who wrote it? -----------------------------------------------------------------------------------------------------------
+# ---- who wrote it? ------------------------------------------------------------------------------------------
 
 
 def select_frame(level):
@@ -227,7 +229,7 @@ def find_last_write(expression):
               f'{gdb.Value(gdb.parse_and_eval(f"*(char(*)[{size}]) {address:#x}").address).cast(kind.pointer()).dereference()} now\n')
 
 
-# ---- backwards ---------------------------------------------------------------------------------------------------------------
+# ---- backwards ----------------------------------------------------------------------------------------------
 
 
 def back_to_last_stop():
@@ -362,7 +364,8 @@ def stops_of(place, calls, how, anchor, care):
 
 
 def step_from_entry(place, calls, level, function, how, care):
-    """Over all that the function calls, to its last line before the place; then into what that line calls, if that is not too far."""
+    """Over all that the function calls, to its last line before the place; then into what that line calls, if that is
+    not too far."""
     entries = find_entries(place, calls[level:], function) if function and how != 'stepi' else []
     lines = stops_of(place, calls, 'next', entries[-1], care)[1:] if entries else []
     if not lines or how == 'next':
@@ -386,7 +389,8 @@ class Entry(gdb.Breakpoint):
 
 
 def function_here(level=0):
-    """The address of the function that the thread is in (1: of the one that called it); None if it has no symbol, or is not the program's."""
+    """The address of the function that the thread is in (1: of the one that called it); None if it has no symbol, or is
+    not the program's."""
     frame = program_frame()
     while frame and (level or frame.type() == gdb.INLINE_FRAME):
         level -= frame.type() != gdb.INLINE_FRAME
@@ -396,7 +400,8 @@ def function_here(level=0):
 
 
 def find_entries(place, calls, address):
-    """Where the thread entered that function, at the same depth, on the way to the place; the last is the one that leads there."""
+    """Where the thread entered that function, at the same depth, on the way to the place; the last is the one that
+    leads there."""
     entry = None
 
     def prepare():

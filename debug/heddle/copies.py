@@ -1,4 +1,5 @@
-"""Where a run can begin, besides the beginning: at copies of the process that runs have left on their way (runtime/checkpoint.c)."""
+"""Where a run can begin, besides the beginning: at copies of the process that runs have left on their way
+(runtime/checkpoint.c)."""
 import os
 import struct
 

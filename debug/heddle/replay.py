@@ -69,14 +69,15 @@ FAULTS = ('SIGSEGV', 'SIGBUS', 'SIGILL')
 
 
 def traps_for_us(pc):
-    """A read of the cycle counter, or, on x86-64, what gave way to the patch of the system call before it: the runtime sees to both."""
+    """A read of the cycle counter, or, on x86-64, a question what processor it is, or what gave way to the patch of the
+    system call before it: the runtime sees to all of them."""
     try:
         code, before = read(pc, '<I'), read(pc - 2, '<H')
     except gdb.MemoryError:
         return False
     if gdb.selected_inferior().architecture().name() == 'aarch64':
         return code & ~31 in (0xd53be000, 0xd53be020, 0xd53be040, 0xd53be0a0, 0xd53be0c0)
-    return code & 0xffff == 0x310f or code & 0xffffff == 0xf9010f or before == 0xe948
+    return code & 0xffff in (0x310f, 0xa20f) or code & 0xffffff == 0xf9010f or before == 0xe948
 
 
 class IsFault(gdb.Function):
@@ -104,7 +105,7 @@ def quiet(command):
     return gdb.execute(command, to_string=True)
 
 
-# ---- threads -----------------------------------------------------------------------------------------------------------------
+# ---- threads ------------------------------------------------------------------------------------------------
 
 
 class Thread:
@@ -171,8 +172,9 @@ def current():
 
 
 def in_library_of_ours(frame):
+    """Or in what heddle-cc puts into the program, for a thread's first access."""
     name = gdb.solib_name(frame.pc()) or ''
-    return ours(frame.pc()) or name.endswith('/libheddle.so')
+    return ours(frame.pc()) or name.endswith('/libheddle.so') or (frame.name() or '').startswith('__heddle_')
 
 
 def is_line_of_program(frame):
@@ -207,7 +209,7 @@ def where(frame):
     return f'{frame.name() or "a library"}, called by {place_of(caller)}'
 
 
-# ---- unwinding out of the runtime --------------------------------------------------------------------------------------------
+# ---- unwinding out of the runtime ---------------------------------------------------------------------------
 
 
 class FrameId:
@@ -216,7 +218,8 @@ class FrameId:
 
 
 class OutOfRuntime(Unwinder):
-    """A thread inside the runtime is on a stack of ours; what the program had in its registers is in its struct thread."""
+    """A thread inside the runtime is on a stack of ours; what the program had in its registers is in its struct
+    thread."""
 
     def __init__(self):
         super().__init__('heddle')

@@ -1,4 +1,5 @@
-"""Going to a place of a replay, by running it again: from the beginning, or from a copy that an earlier run has left."""
+"""Going to a place of a replay, by running it again: from the beginning, or from a copy that an earlier run has
+left."""
 import os
 import re
 import struct
@@ -50,9 +51,10 @@ def stack(values):
 
 
 class Arrival(gdb.Breakpoint):
-    """Stops where a thread comes to a place. What must be the same, besides its counters, depends on `care`: 2: registers and stack;
-1: the stack, and those registers that calls preserve; 0: only these. Hooks that went another way the first time leave other values in
-registers, and in parts of the stack that are not in use."""
+    """Stops where a thread comes to a place. What must be the same, besides its counters, depends on `care`: 2:
+    registers and stack;
+1: the stack, and those registers that calls preserve; 0: only these. Hooks that went another way the first time leave
+other values in registers, and in parts of the stack that are not in use."""
 
     def __init__(self, place, care):
         super().__init__(f'*{place.pc:#x}', internal=True)
@@ -238,7 +240,8 @@ def arrive(place, care, on_stop=None):
 
 
 def go_to(place, on_stop=None, prepare=None, begins=None):
-    """Another run, up to the place, from the first of `begins` (without: from the newest copy before it), at worst from the beginning.
+    """Another run, up to the place, from the first of `begins` (without: from the newest copy before it), at worst from
+    the beginning.
 `prepare` is called when the run is there, before its first instruction."""
     begin = (begins or beginnings(lambda copy: copy.is_before(place)))[0]
     tries = ((1, True), (1, False), (0, False)) if place.events else ((2, False), (0, False))
@@ -288,7 +291,8 @@ def first_of_program():
 
 
 def to_beginning():
-    """Another run, up to main(), or to the program's first instruction if it has no such symbol; or to the checkpoint at which it
+    """Another run, up to main(), or to the program's first instruction if it has no such symbol; or to the checkpoint
+    at which it
 begins, when its threads are there."""
     start_run()
     entry = re.search(r'AT_ENTRY.*?(0x[0-9a-f]+)', quiet('info auxv'))

@@ -1,14 +1,14 @@
 /*
  * What an op, a system call or an atomic access means for the order of threads.
  *
- * `released` is what the next who acquires the object gets to know. A lock's holder replaces it; whatever several threads
- * give (a semaphore, the readers of a lock, arrivals at a barrier) is added up.
+ * `released` is what the next who acquires the object gets to know. A lock's holder replaces it; whatever several
+ * threads give (a semaphore, the readers of a lock, arrivals at a barrier) is added up.
  *
- * A barrier adds up its arrivals by round; the last one closes the round, and who leaves takes the round it arrived in: the
- * next may be over by then, if the barrier has more threads than it counts.
+ * A barrier adds up its arrivals by round; the last one closes the round, and who leaves takes the round it arrived in:
+ * the next may be over by then, if the barrier has more threads than it counts.
  *
- * A condition is no synchronisation of its own: its mutex is. Nor are the locks inside libc (stdio, malloc): a program that
- * prints is not ordered by it, or races would hide behind every printf.
+ * A condition is no synchronisation of its own: its mutex is. Nor are the locks inside libc (stdio, malloc): a program
+ * that prints is not ordered by it, or races would hide behind every printf.
  *
  * What system calls carry from thread to thread is not known: whoever writes anything (or sends a signal) gives to one
  * object, whoever reads anything gets from it. That misses races, and invents none between the ends of a pipe.
@@ -71,7 +71,7 @@ static void release(struct racer *r, struct object *o, struct clocks *to, bool r
 	racer_next(r);
 }
 
-/* ---- locks that a thread has, for the report ------------------------------------------------------------------------- */
+/* ---- locks that a thread has, for the report --------------------------------------------------------------------- */
 
 static void lock_held(struct racer *r, uint64_t lock)
 {
@@ -92,7 +92,7 @@ static void lock_given(struct racer *r, uint64_t lock)
 	r->lockset = lockset_of(r->locks, MIN(r->lock_count, RACER_LOCKS));
 }
 
-/* ---- ops ----------------------------------------------------------------------------------------------------------- */
+/* ---- ops --------------------------------------------------------------------------------------------------------- */
 
 typedef void means(struct racer *r, const uint64_t *args, long result);
 
@@ -257,14 +257,14 @@ void races_created(struct thread *parent, struct thread *child)
 	racer_created(parent, child);
 }
 
-/* ---- system calls ---------------------------------------------------------------------------------------------------- */
+/* ---- system calls ------------------------------------------------------------------------------------------------ */
 
 #define KERNEL 1 /* its key: no address */
 
-static bool is_one_of(unsigned nr, const uint16_t *list)
+static bool is_one_of(unsigned nr, const uint16_t *list, size_t count)
 {
-	for (; *list; list++)
-		if (*list == nr)
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == nr)
 			return true;
 	return false;
 }
@@ -272,29 +272,15 @@ static bool is_one_of(unsigned nr, const uint16_t *list)
 void races_call_begins(struct thread *t, unsigned nr)
 {
 	static const uint16_t giving[] = {
-		__NR_write,
-		__NR_writev,
-		__NR_pwrite64,
-		__NR_pwritev,
-		__NR_sendto,
-		__NR_sendmsg,
-		__NR_splice,
-		__NR_sendfile,
-		__NR_connect,
-		__NR_shutdown,
-		__NR_close,
-		__NR_kill,
-		__NR_tkill,
-		__NR_tgkill,
-		__NR_rt_sigqueueinfo,
-		__NR_rt_tgsigqueueinfo,
-		__NR_setitimer,
-		__NR_timer_settime,
-		0,
+		__NR_write,	__NR_writev,	    __NR_pwrite64,	  __NR_pwritev,
+		__NR_sendto,	__NR_sendmsg,	    __NR_splice,	  __NR_sendfile,
+		__NR_connect,	__NR_shutdown,	    __NR_close,		  __NR_kill,
+		__NR_tkill,	__NR_tgkill,	    __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo,
+		__NR_setitimer, __NR_timer_settime,
 	};
 	if (control->races & WATCH_STORY)
 		story_call(t, nr);
-	if (is_one_of(nr, giving))
+	if (is_one_of(nr, giving, COUNT(giving)))
 		release(racer_of(t), object_of(KERNEL), &object_of(KERNEL)->released, false);
 }
 
@@ -306,15 +292,14 @@ static void get_from_kernel(struct thread *t)
 void races_call_ended(struct thread *t, unsigned nr)
 {
 	static const uint16_t getting[] = {
-		__NR_read,   __NR_readv,   __NR_pread64,     __NR_preadv, __NR_recvfrom, __NR_recvmsg,
-		__NR_accept, __NR_accept4, __NR_epoll_pwait, __NR_ppoll,  __NR_pselect6, __NR_rt_sigtimedwait,
-		__NR_wait4,  __NR_waitid,
+		__NR_read,     __NR_readv,	     __NR_pread64,    __NR_preadv,	__NR_recvfrom,
+		__NR_recvmsg,  __NR_accept,	     __NR_accept4,    __NR_epoll_pwait, __NR_ppoll,
+		__NR_pselect6, __NR_rt_sigtimedwait, __NR_wait4,      __NR_waitid,
 #ifdef __NR_poll
-		__NR_poll,   __NR_select,  __NR_epoll_wait,
+		__NR_poll,     __NR_select,	     __NR_epoll_wait,
 #endif
-		0,
 	};
-	if (is_one_of(nr, getting))
+	if (is_one_of(nr, getting, COUNT(getting)))
 		get_from_kernel(t);
 }
 
@@ -323,11 +308,11 @@ void races_handler_begins(struct thread *t)
 	get_from_kernel(t);
 }
 
-/* ---- atomics ----------------------------------------------------------------------------------------------------------- */
+/* ---- atomics ----------------------------------------------------------------------------------------------------- */
 
 /*
- * A store begins a new chain, in which only what it releases is given (nothing, if it is relaxed); a read-modify-write goes
- * on with the chain, and adds what it releases.
+ * A store begins a new chain, in which only what it releases is given (nothing, if it is relaxed); a read-modify-write
+ * goes on with the chain, and adds what it releases.
  */
 void races_atomic(struct racer *r, uint64_t addr, unsigned parts, bool after)
 {
@@ -342,7 +327,8 @@ void races_atomic(struct racer *r, uint64_t addr, unsigned parts, bool after)
 		o->released.n = 0;
 }
 
-/* Of a library: its loads and stores, whatever they mean to it, are taken for synchronisation. What several write is added up. */
+/* Of a library: its loads and stores, whatever they mean to it, are taken for synchronisation. What several write is
+   added up. */
 void races_word(struct thread *t, uint64_t addr, bool wrote)
 {
 	struct object *o = object_of(addr);

@@ -1,7 +1,7 @@
 /*
- * Where threads are at certain accesses. That an access matters is often known only when another one is made: heddle then lets
- * the replay run once more, with the list of those accesses in the file `points`, and each thread that comes to one of them
- * leaves its registers and a piece of its stack in `places`.
+ * Where threads are at certain accesses. That an access matters is often known only when another one is made: heddle
+ * then lets the replay run once more, with the list of those accesses in the file `points`, and each thread that comes
+ * to one of them leaves its registers and a piece of its stack in `places`.
  */
 #include "runtime/races/races.h"
 #include <linux/fcntl.h>
@@ -26,27 +26,12 @@ void places_start(void)
 	count = (uint64_t)size / sizeof *points;
 }
 
-/* A thread inside a hook has called it: its place is behind that call. */
-static void undo_call(struct place *p)
-{
-	if (p->pc < MAP_OURS_BASE)
-		return;
-#ifdef __aarch64__
-	p->pc = p->registers[30];
-#else
-	memcpy(&p->pc, p->stack, 8);
-	p->registers[7] += 8; /* rsp */
-	p->registers[16] = p->pc;
-#endif
-}
-
 static void leave(const struct thread *t, const struct point *point)
 {
 	static uint32_t lock;
 	static struct place place;
 	order_lock(&lock);
 	place_fill(&place, t);
-	undo_call(&place);
 	TEXT(path, PATH_ROOM + 16);
 	text_add(&path, "%s/places", control->work_dir);
 	long fd = file_open(TEXT_OF(path), O_WRONLY | O_CREAT | O_APPEND, 0600);

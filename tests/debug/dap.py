@@ -13,6 +13,8 @@ BANK = os.path.join(ROOT, 'examples', 'bank.c')
 
 
 def find(t, *names):
+    if os.uname().machine == 'x86_64':
+        t.skip('lldb does not know where a process of gdb\'s server stands at a breakpoint of x86-64: doc/debugging.md')
     found = next(filter(None, map(shutil.which, names)), None)
     return found or t.skip(f'{names[0]} is not there: apt-get install lldb-19')
 
@@ -97,7 +99,8 @@ def variables(dap, frame, scope_name):
 
 
 def case_debug_adapter(t):
-    """An editor's session: attach, a breakpoint, where it stops, its variables, on, and the end. What it sees is what was recorded."""
+    """An editor's session: attach, a breakpoint, where it stops, its variables, on, and the end. What it sees is what
+    was recorded."""
     adapter = find(t, 'lldb-dap-19', 'lldb-dap')
     program, trace, (*accounts, total) = failing_bank(t)
     first, last = line_of(BANK, 'accounts[to] += amount'), line_of(BANK, 'return sum !=')

@@ -46,7 +46,8 @@ def steps(t):
 
 
 def case_published_too_early(t):
-    """A call of address 0: nobody has written the function, its writer stands before that line, and the step before is the call."""
+    """A call of address 0: nobody has written the function, its writer stands before that line, and the step before is
+    the call."""
     source = os.path.join(PARTS, 'published.c')
     recorded = t.record([build(t, source)])
     t.check(recorded.status == -11, f'recording: {recorded}')
@@ -141,7 +142,8 @@ def case_goto(t):
 
 
 def far(t, build_by, every):
-    """From the end of a long run back, with checkpoints after so many seconds of work: what the session prints that must not depend on them."""
+    """From the end of a long run back, with checkpoints after so many seconds of work: what the session prints that
+    must not depend on them."""
     source = os.path.join(PARTS, 'far.c')
     end = line_of(source, 'line of the end')
     if not os.path.exists(t.path('trace')):
@@ -169,7 +171,8 @@ def far_and_back(t, build_by):
 
 
 def case_steps_back_over_work(t):
-    """The line before, where a million rounds without any event lie behind: the function is entered again, and calls are stepped over."""
+    """The line before, where a million rounds without any event lie behind: the function is entered again, and calls
+    are stepped over."""
     source = os.path.join(PARTS, 'far.c')
     recorded = t.record([t.compile(source, ['-O0', '-g', '-pthread'], name='debug/far_steps')])
     t.check(recorded.status == 0, f'recording: {recorded}')
@@ -219,7 +222,8 @@ def case_counter_not_disturbed(t):
 
 
 def case_threads_not_disturbed(t):
-    """The same with threads, locks and a breakpoint that many of them meet: each stops where it is, and the order stays."""
+    """The same with threads, locks and a breakpoint that many of them meet: each stops where it is, and the order
+    stays."""
     program = t.compile(os.path.join(ROOT, 'tests', 'threads', 'mutex_normal.c'), name='threads/mutex_normal')
     recorded = t.record([program], options=['--checksum'])
     t.check(recorded.status == 0, f'recording: {recorded}')
@@ -260,7 +264,8 @@ def case_stripped(t):
 
 
 def case_symbols_of_another_file(t):
-    """--program=FILE: a stripped program is debugged with what it was before; another build is refused with both ids, and so is one without."""
+    """--program=FILE: a stripped program is debugged with what it was before; another build is refused with both ids,
+    and so is one without."""
     source, same = os.path.join(PARTS, 'steps.c'), t.path('same')
     for name, *flags in (['same', '-g'], ['other', '-g', '-O1'], ['none', '-g', '-Wl,--build-id=none']):
         t.run_well(['gcc', '-O0', *flags, '-Wl,--build-id' if name != 'none' else '-g', '-o', t.path(name), source])
@@ -299,7 +304,8 @@ def case_port(t):
 
 
 def case_machine_interface(t):
-    """As VS Code's C/C++ extension does it, with the script and the settings of doc/debugging.md: a breakpoint, a stop, threads, a value, and the way back."""
+    """As VS Code's C/C++ extension does it, with the script and the settings of doc/debugging.md: a breakpoint, a stop,
+    threads, a value, and the way back."""
     settings = json.loads(documented('launch.json'))['configurations'][0]
     source, trace, total = steps(t)
     script = t.path(os.path.basename(settings['miDebuggerPath']))

@@ -13,7 +13,7 @@ static uint64_t total, mark;
 #ifdef RACE
 static uint64_t unlocked;
 #endif
-static int rounds = 30, work = 1000000;
+static int rounds = 30, work = 4000000;
 
 static uint64_t compute(uint64_t seed)
 {

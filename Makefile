@@ -118,6 +118,7 @@ STRESS_SRC := $(filter-out $(wildcard runtime/order/model*.c),$(wildcard runtime
 		$(wildcard tests/orders/parts/*.c)
 STRESS_OBJ := $(STRESS_SRC:%=$(BUILD)/obj/stress/%.o)
 STRESS_LIBS := -lzstd -latomic
+STRESS_FLAGS := $(if $(filter x86_64,$(ARCH)),-mcx16) # or clang warns of atomics of 16 bytes
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
 .PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev setup-other
@@ -183,7 +184,7 @@ $(STRESS): $(STRESS_OBJ)
 $(BUILD)/obj/stress/%.c.o: %.c Makefile | setup-build
 	@mkdir -p $(@D)
 	$(call says,CC    $<)
-	$(Q)$(CC) $(BASE) -pthread -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(STRESS_FLAGS) -pthread -c -o $@ $<
 # The same with FILE instead of the scheme of that name: faults are planted so, in tests/orders/faults.py.
 .PHONY: stress-with
 stress-with: $(STRESS_OBJ)

@@ -1,7 +1,8 @@
 """Programs of Debian's, built from its sources by heddle-cc. Used by tests/sources and bench/sources.py.
 
-Sources are fetched by apt with settings and lists of our own, made from the machine's: what it has as `deb` we ask for as
-`deb-src`. Nothing of the machine's is changed. Sources and programs stay in the build folder, until the compiler changes.
+Sources are fetched by apt with settings and lists of our own, made from the machine's: what it has as `deb` we ask for
+as `deb-src`. Nothing of the machine's is changed. Sources and programs stay in the build folder, until the compiler
+changes.
 """
 import glob
 import hashlib
@@ -108,7 +109,8 @@ def compiler_digest(build):
 
 
 def tools(select):
-    """The compilers, as the environment of a recipe: Heddle's with this --select, or clang alone, linking as they do."""
+    """The compilers, as the environment of a recipe: Heddle's with this --select, or clang alone, linking as they
+    do."""
     if select == 'native':
         lto = '-flto --start-no-unused-arguments -fuse-ld=lld-19 --end-no-unused-arguments'
         return {'CC': f'clang-19 {lto}', 'CXX': f'clang++-19 {lto}', 'AR': 'llvm-ar-19', 'RANLIB': 'llvm-ranlib-19', 'NM': 'llvm-nm-19'}

@@ -1,8 +1,9 @@
 """Random racy programs in C, made from a seed: the same seed gives the same program.
 
-A program is threads x phases (barriers between them), each a loop around some operations: plain and atomic accesses of all sizes
-that overlap, ranges, loops over arrays, locks, blocks that are freed and reused, system calls on shared buffers, signals, threads
-of threads. Operations have numbers, so that those that a failure does not need can be dropped.
+A program is threads x phases (barriers between them), each a loop around some operations: plain and atomic accesses of
+all sizes that overlap, ranges, loops over arrays, locks, blocks that are freed and reused, system calls on shared
+buffers, signals, threads of threads. Operations have numbers, so that those that a failure does not need can be
+dropped.
 """
 import random
 
@@ -83,7 +84,7 @@ class Program:
         return f'(hash + i * {self.rng.randrange(1, 99)} + {self.rng.randrange(1000)})'
 
 
-# ---- operations: each gets program, thread, phase, depth ---------------------------------------------------------------
+# ---- operations: each gets program, thread, phase, depth ----------------------------------------------------
 
 def plain(p, thread, phase, depth):
     type = p.rng.choice(SIZES)
@@ -219,7 +220,7 @@ RARE = {'signal': send, 'child': child}
 NOT_INSIDE = {'read locked', 'spin'}    # nor more than one read lock at a time
 
 
-# ---- the text ----------------------------------------------------------------------------------------------------------
+# ---- the text -----------------------------------------------------------------------------------------------
 
 def functions(program, dropped):
     parts = []

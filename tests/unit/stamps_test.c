@@ -3,6 +3,7 @@
  * at once, many of them with the same hash. What could go wrong: two places for one object, so that a part of its chain is
  * lost; two objects in one place; a level that a second thread maps over the first one's.
  */
+// run: our-addresses
 #define _GNU_SOURCE
 #include "runtime/sync/stamps.c"
 #include "runtime/memory/limits.c"

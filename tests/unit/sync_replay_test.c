@@ -4,6 +4,7 @@
  * What could go wrong: an edge that is missing, so that a thread sees at replay what it did not see at record; an
  * outcome that is decided again; an edge to the future, so that the replay hangs (and says so after 100 s).
  */
+// run: our-addresses
 #include "tests/unit/sync_alone.h"
 
 /*

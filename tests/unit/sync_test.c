@@ -4,6 +4,7 @@
  * What could go wrong: two holders at once, a wakeup that is lost (the test hangs, and says where
  * after 100 s), an error code that is not glibc's, a stamp that does not lead to who came before.
  */
+// run: our-addresses
 #include "tests/unit/sync_alone.h"
 
 /* ---- mutual exclusion -------------------------------------------------------------------------- */

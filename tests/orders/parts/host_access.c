@@ -135,6 +135,8 @@ bool host_access(struct worker *w, struct access *a)
 	if (scheme->claims)
 		return inline_access(w, a);
 	begins(w);
+	if (unlikely(weak_memory))
+		weak_early(a);
 	if (w->ops->access) {
 		done = w->ops->access(t, a);
 	} else {

@@ -93,6 +93,14 @@ static void weak_store(const struct access *a)
 		let_out((unsigned)(dice() % own.stores));
 }
 
+void weak_early(const struct access *a)
+{
+	struct word *seen = remembered(a->addr);
+
+	if (a->size == 8 && a->addr % 8 == 0 && a->op == HOST_LOAD && seen->addr != a->addr && dice() % 2)
+		*seen = (struct word){ a->addr, __atomic_load_n((uint64_t *)a->addr, __ATOMIC_RELAXED) };
+}
+
 bool weak_perform(struct access *a)
 {
 	if (a->size != 8 || a->addr % 8 || a->op > HOST_STORE) {

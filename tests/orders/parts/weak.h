@@ -2,7 +2,7 @@
  * Memory as weak as the rules allow, for finding a missing fence: no machine reorders often enough to be asked.
  *
  * With --weak a thread's plain stores wait in a buffer and come out in any order, and its plain loads may give what the
- * thread saw before. A release empties the buffer first; after an acquire old values are gone. A scheme that is compiled
+ * thread saw before, or could have seen when it came to the access. A release empties the buffer first; after an acquire old values are gone. A scheme that is compiled
  * with this file included before everything else (make stress-with WEAK=1) tells of the orders that it asked for; so one
  * that asks for too little is wrong soon, on any machine. Locks and waits of the host ask by themselves.
  */
@@ -17,6 +17,8 @@ void weak_release(void);
 void weak_acquire(void);
 /* Between an access and its end: others have time to see what is visible too soon. */
 void weak_pause(void);
+/* Before the scheme is asked: a load may be made as soon as its address is known, unless an acquire comes between. */
+void weak_early(const struct access *a);
 /* false: this one has to be performed as usual. */
 bool weak_perform(struct access *a);
 

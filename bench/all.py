@@ -37,12 +37,12 @@ PARTS = {
     'orders': ['orders.py', '--rounds=2'],
     'light': ['light.py', '--seconds=10'],
     'leap': ['leap.py', '--rounds=1'],
-    'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=30', '--only=^{kernel}$'],
-    'kernels8-{kernel}': ['kernels.py', '--rounds=1', '--threads=8', '--percent=20', '--only=^{kernel}$'],
+    'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=20', '--only=^{kernel}$'],
+    'kernels8-{kernel}': ['kernels.py', '--rounds=1', '--threads=8', '--percent=12', '--only=^{kernel}$'],
     'papers-{kernel}': ['papers.py', '--rounds=2', '--kernels={kernel}'],
     'races-{kernel}': ['races.py', '--rounds=2', '--only=^{kernel}$'],
     'peers-{kernel}': ['peers.py', '--only=^{kernel}$'],
-    'gallery': ['gallery.py', '--replays=25'],
+    'gallery': ['gallery.py', '--replays=10'],
 }
 
 

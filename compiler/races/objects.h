@@ -62,7 +62,7 @@ uint32_t solve_node_count(void);
 /* May accesses of these sizes (0: any) at these places touch the same byte? Both are in the same object. */
 bool solve_overlap(uint32_t a, uint64_t size_a, uint32_t b, uint64_t size_b);
 
-/* constraints.c */
+/* constraints.c, constraints_calls.c */
 void objects_solve(struct module *m, LLVMValueRef main_function);
 void objects_end(void);
 /* Where an address may point to. NULL: nowhere that is known, so anywhere. */

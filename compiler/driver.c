@@ -287,7 +287,7 @@ static bool own_option(struct command *c, const char *word)
 		c->barriers = text("%s%s%s", c->barriers, *c->barriers ? ":" : "", word + 10);
 	else if (starts(word, "--without=")) {
 		if (!is_one_of(word + 10, steps))
-			die("%s: choose locks, threads, phases or partitions", word);
+			die("%s: choose locks, threads, phases, partitions or initialisation", word);
 		c->without = text("%s%s:", c->without, word + 10);
 	} else if (!strcmp(word, "--per-file"))
 		c->per_file = true;

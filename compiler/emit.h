@@ -13,7 +13,7 @@
 	X(current) X(bracket) X(events) X(close) X(due) \
 	X(open) X(open_two) X(open_range) X(open_copy) X(open_all) X(open_bytes) X(open_string) \
 	X(rounds) X(worth) X(claimed) X(claimed_one) X(claimed_two) X(cancel) X(close_many) \
-	X(limit) X(claims) X(shift) X(held_one) X(held_two) X(publish) X(publish_if) X(limit_if) X(finish) X(let_go) \
+	X(limit) X(claims) X(mask) X(held_one) X(held_two) X(publish) X(publish_if) X(limit_if) X(finish) X(let_go) \
 	X(due_held) X(due_now)
 /* clang-format on */
 #define EMIT_NUMBER(name) FAST_##name,
@@ -42,7 +42,7 @@ LLVMBasicBlockRef cut(LLVMValueRef inst);
 /* ---- held.c: in loops with a held bracket; all but held_find() and held_end() build code ------------------------- */
 
 struct held;
-enum held_state { HELD_EVENTS, HELD_OPENED, HELD_LIMIT, HELD_CLAIMS, HELD_SHIFT };
+enum held_state { HELD_EVENTS, HELD_OPENED, HELD_LIMIT, HELD_CLAIMS, HELD_MASK };
 
 struct held *held_of(LLVMBasicBlockRef block);
 LLVMValueRef held_get(struct module *m, const struct held *h, enum held_state which);

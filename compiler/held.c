@@ -3,8 +3,8 @@
  * opened once before it and closed once behind it. Each access in it only looks at its claim; the count is in a
  * register:
  *
- *	before:    self = current(); events = opened = bracket(self); limit, claims, shift from self
- *	access:    if (events < limit && claims[addr >> shift] & kind)    the access
+ *	before:    self = current(); events = opened = bracket(self); limit, claims, mask from self
+ *	access:    if (events < limit && claims[page & mask] & kind)    the access
  *	           else  events = publish(events, opened), and the hook as it is elsewhere (rewrite.c)
  *	           events += 2
  *	behind:    let_go(events, opened)
@@ -21,7 +21,7 @@
 #include "compiler/emit.h"
 
 enum { STATES = 5 };
-_Static_assert(HELD_SHIFT == STATES - 1, "one variable for each");
+_Static_assert(HELD_MASK == STATES - 1, "one variable for each");
 
 struct held {
 	struct held *next;
@@ -68,7 +68,7 @@ void held_renew(const struct held *h, LLVMValueRef self, LLVMValueRef events)
 	held_set(h, HELD_OPENED, events);
 	held_set(h, HELD_LIMIT, CALL_FAST(limit, self, events));
 	held_set(h, HELD_CLAIMS, CALL_FAST(claims, self));
-	held_set(h, HELD_SHIFT, CALL_FAST(shift, self));
+	held_set(h, HELD_MASK, CALL_FAST(mask, self));
 }
 
 LLVMValueRef held_publish(struct module *m, const struct held *h)
@@ -95,10 +95,10 @@ LLVMValueRef held_has_room(struct module *m, const struct held *h, uint64_t acce
 LLVMValueRef held_claimed(struct module *m, const struct held *h, LLVMValueRef addr, uint64_t size, bool crosses,
 			  LLVMValueRef kind)
 {
-	LLVMValueRef claims = held_get(m, h, HELD_CLAIMS), shift = held_get(m, h, HELD_SHIFT);
+	LLVMValueRef claims = held_get(m, h, HELD_CLAIMS), mask = held_get(m, h, HELD_MASK);
 
-	return crosses ? CALL_FAST(held_two, claims, shift, addr, number(m, size), kind) :
-			 CALL_FAST(held_one, claims, shift, addr, kind);
+	return crosses ? CALL_FAST(held_two, claims, mask, addr, number(m, size), kind) :
+			 CALL_FAST(held_one, claims, mask, addr, kind);
 }
 
 /* Where the program handles faults, a bracket is over one access only: see hooks.h on group_until. */

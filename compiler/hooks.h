@@ -4,7 +4,7 @@
  * Every hooked access is compiled to this, whatever the scheme (compiler/fast.c holds it as C):
  *
  *	events = self->events |= 1                               the bracket opens
- *	if (self->claims[addr >> self->shift] & kind  &&  events < self->until)
+ *	if (self->claims[addr >> HOOK_PAGE_SHIFT & self->mask] & kind  &&  events < self->until)
  *		the access itself, as the program wrote it
  *	else if (!self->ops->load(self, site, addr, ...).done)    the runtime performs the access ...
  *		the access itself                                  ... unless it would fault, or heddle is not there
@@ -24,7 +24,7 @@
  * any hooks (compiler/loops.c):
  *
  *	events = opened = self->events |= 1
- *	if (self->claims[addr >> self->shift] & kind  &&  events < limit)
+ *	if (self->claims[addr >> HOOK_PAGE_SHIFT & self->mask] & kind  &&  events < limit)
  *		the access itself
  *	else
  *		self->events = events  (release), and then as above: in a new bracket, which is the same for this thread
@@ -35,11 +35,10 @@
  *   event    one hooked access of a thread. `events` is twice their number, plus one inside a bracket. Only the
  *            thread itself writes it, so record and replay count alike, whichever way an access took.
  *   page     HOOK_PAGE bytes, aligned; smaller than the kernel's: what two threads use side by side seldom shares one.
- *   claim    a right to access a page without asking. The byte of a page has HOOK_READ and HOOK_WRITE. With shift 63
+ *   claim    a right to access a page without asking. The byte of a page has HOOK_READ and HOOK_WRITE. With mask 0
  *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
- *            Of a page's number 32 bits are looked at, which is free. So an address beyond the program's range finds
- *            the claim of another page, or of another thread: such an access faults by itself, or it has a tag (the
- *            top byte on aarch64), and then the claim is the right one.
+ *            Otherwise an address beyond the program's range finds the claim of another page: such an access faults
+ *            by itself, or it has a tag (the top byte on aarch64), and then the claim is the right one.
  *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
  *            entry of the log at replay, the end of the recording.
  *   group_until   the same for a bracket over many events. None of them may be an entry of the log, so that a loop
@@ -62,11 +61,11 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 6
+#define HOOK_VERSION 7
 
 #define HOOK_PAGE_SHIFT 9
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
-#define HOOK_PAGES	(1ull << 31) /* that have claims. As many bytes behind them can be read */
+#define HOOK_PAGES	(1ull << 31) /* that have claims */
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
 #define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
@@ -149,7 +148,7 @@ struct hook_self {
 	uint64_t events;
 	uint64_t until;
 	const uint8_t *claims;
-	uint64_t shift;
+	uint64_t mask; /* HOOK_PAGES - 1, or 0 */
 	const struct hook_ops *ops;
 	uint64_t polls;	     /* loop back edges without any hooked access that were passed */
 	uint64_t poll_until; /* the poll with this count, and later ones, go to the runtime */

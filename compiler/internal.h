@@ -76,7 +76,7 @@ struct module {
 	bool has_fences;
 };
 
-/* What heddle-cc was told, from the environment variable HEDDLE_CC (see driver.c). */
+/* What heddle-cc was told, from the environment variable HEDDLE_CC_PASS (see driver.c). */
 enum select { SELECT_NONE, SELECT_ALL, SELECT_ESCAPE, SELECT_RACES };
 struct settings {
 	enum select select;
@@ -115,6 +115,7 @@ LLVMValueRef room_on_stack(struct module *m, LLVMValueRef call, const char *name
 void call_instead(LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef ours, LLVMValueRef *args, unsigned n);
 /* emit.c: links the bitcode of a file of ours into the module. */
 void link_part(struct module *m, const char *path);
+/* instrument.c: the last entry of the pass */
 int instrument_last(LLVMModuleRef module);
 
 /* Unless its address says that nobody else can be there. */

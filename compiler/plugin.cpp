@@ -286,16 +286,66 @@ bool plugin_is_safe_earlier(LLVMValueRef inst)
 	return isSafeToSpeculativelyExecute(unwrap<Instruction>(inst));
 }
 
+namespace
+{
+/* An address as base + index * size + constant, as far as one getelementptr tells; a sum in the index is taken apart
+   where widening it cannot make a difference. */
+struct Place {
+	const Value *base, *index = nullptr;
+	uint64_t size = 0;
+	bool is_signed = false;
+	int64_t constant;
+
+	Place(const Value *addr, const DataLayout &layout)
+	{
+		APInt offset(layout.getIndexTypeSizeInBits(addr->getType()), 0);
+		base = addr->stripAndAccumulateConstantOffsets(layout, offset, true);
+		constant = offset.getSExtValue();
+		const auto *gep = dyn_cast<GetElementPtrInst>(base);
+		if (!gep || gep->getNumIndices() != 1 || gep->getType()->isVectorTy() ||
+		    gep->getSourceElementType()->isScalableTy())
+			return;
+		size = layout.getTypeAllocSize(gep->getSourceElementType());
+		take_index(gep->getOperand(1));
+		if (index)
+			base = gep->getPointerOperand();
+	}
+	void take_index(const Value *sum)
+	{
+		bool widens = isa<ZExtInst>(sum) || isa<SExtInst>(sum);
+		const Value *inner = widens ? cast<CastInst>(sum)->getOperand(0) : sum;
+		bool widened = !inner->getType()->isIntegerTy(64);
+		is_signed = widened && !isa<ZExtInst>(sum); /* a narrow index is extended so, too */
+		const auto *two = dyn_cast<BinaryOperator>(inner);
+		const auto *number = two ? dyn_cast<ConstantInt>(two->getOperand(1)) : nullptr;
+		if (!number || number->getBitWidth() > 64) {
+			index = inner;
+			return;
+		}
+		bool either = isa<PossiblyDisjointInst>(two) && cast<PossiblyDisjointInst>(two)->isDisjoint();
+		bool adds = two->getOpcode() == Instruction::Add &&
+			    (!widened || (is_signed ? two->hasNoSignedWrap() : two->hasNoUnsignedWrap()));
+		index = either || adds ? two->getOperand(0) : inner;
+		if (either || adds)
+			constant += (int64_t)size *
+				    (is_signed || !widened ? number->getSExtValue() : (int64_t)number->getZExtValue());
+	}
+	bool is_beside(const Place &other) const
+	{
+		return base == other.base && index == other.index && size == other.size && is_signed == other.is_signed;
+	}
+};
+} // namespace
+
 /* How far is b behind a, if that is always the same? */
 bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes)
 {
 	const DataLayout &layout = unwrap(module)->getDataLayout();
-	APInt from(layout.getIndexTypeSizeInBits(unwrap(a)->getType()), 0), to = from;
+	Place from(unwrap(a), layout), to(unwrap(b), layout);
 
-	if (unwrap(a)->stripAndAccumulateConstantOffsets(layout, from, true) !=
-	    unwrap(b)->stripAndAccumulateConstantOffsets(layout, to, true))
+	if (!from.is_beside(to))
 		return false;
-	*bytes = (to - from).getSExtValue();
+	*bytes = to.constant - from.constant;
 	return true;
 }
 

@@ -63,7 +63,7 @@ void order_opened(struct thread *t)
 				       .group_until = ~0ull,
 				       .poll_until = ~0ull,
 				       .claims = scheme_ops ? claims_none : claims_all,
-				       .shift = 63,
+				       .mask = 0,
 				       .ops = &hook_table };
 	t->order = (struct order_thread){
 		.slot = t->slot, .own = own, .last_entry = fork_base, .next_entry = ORDER_NEVER, .cut = t->order.cut
@@ -71,14 +71,15 @@ void order_opened(struct thread *t)
 	t->verify_reads = 0;
 }
 
-/* The hook or poll at which the next entry of the stream wants to begin a handler, as its entry has it; 0: none. */
-static const uint64_t *signal_at_hook(struct thread *t)
+/* The next entry of the stream wants to begin a handler at a hook or poll: which, as its entry has it; 0: none. A fault
+   has only the place, which is an access. */
+static const struct signal_args *signal_at_hook(struct thread *t)
 {
 	if (t->log.head < t->log.size) /* else it would wait for more, if the recording goes on */
 		futex_pass_older(t);
 	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
 	bool here = e && (e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT) && e->flags & SIGNAL_AT_HOOK;
-	return here ? (const uint64_t *)(e + 1) + 3 : 0;
+	return here ? (const struct signal_args *)(e + 1) : 0;
 }
 
 /* Only this thread and its own signal handler read and write them. */
@@ -100,11 +101,13 @@ void order_set_until(struct thread *t)
 		until = poll_until = 0;
 	else if (replaying && t->order.next_entry != ORDER_NEVER)
 		until = MIN(until, t->order.next_entry * 2);
-	const uint64_t *signal = replaying ? signal_at_hook(t) : 0;
+	const struct signal_args *signal = replaying ? signal_at_hook(t) : 0;
 	if (signal) {
 		/* odd: at an access, else at a poll */
-		until = signal[0] & 1 ? MIN(until, signal[0] & ~1ull) : until;
-		poll_until = signal[0] & 1 ? poll_until : signal[1];
+		if (signal->place & 1)
+			until = MIN(until, signal->place & ~1ull);
+		else
+			poll_until = signal->polls;
 	}
 	if (replaying)
 		until = MIN(until, t->event_limit & ~1ull);
@@ -153,10 +156,33 @@ void order_handles_faults(struct process *p)
 			__atomic_store_n(&thread_of(slot)->self->group_until, 0, __ATOMIC_RELAXED);
 }
 
+/* ---- the bracket ------------------------------------------------------------------------------------------------- */
+
+void bracket_await(struct thread *t)
+{
+	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
+		thread_park(t);
+}
+
+void bracket_open(struct thread *t)
+{
+	t->self->events |= 1;
+}
+
+/* release: who takes a claim away, or waits for an event, reads the count with acquire and then the memory. */
+void bracket_close(struct thread *t)
+{
+	__atomic_store_n(&t->self->events, (t->self->events | 1) + 1, __ATOMIC_RELEASE);
+}
+
 /* ---- the way in -------------------------------------------------------------------------------------------------- */
 
-#define HOOK_NUMBER(name) HOOK_NUMBER_##name,
-enum { HOOK_OPS(HOOK_NUMBER) };
+_Static_assert(HOOK_NUMBER_load == 0 && HOOK_NUMBER_store == 1 && HOOK_NUMBER_load_wide == 2 &&
+		       HOOK_NUMBER_store_wide == 3 && HOOK_NUMBER_rmw == 4 && HOOK_NUMBER_rmw_wide == 5 &&
+		       HOOK_NUMBER_cas == 6 && HOOK_NUMBER_cas_wide == 7 && HOOK_NUMBER_set == 8 &&
+		       HOOK_NUMBER_copy == 9 && HOOK_NUMBER_enter == 10 && HOOK_NUMBER_leave == 11 &&
+		       HOOK_NUMBER_poll == 12,
+	       "entry.S lists them in this order");
 
 /*
  * Hooks look up claims by address, and there are claims for the program's range only. What a program maps elsewhere, at
@@ -305,7 +331,7 @@ void order_thread_begins(struct thread *t)
 	if (control->verify) {
 		/* every value must come by here */
 		t->self->claims = claims_none;
-		t->self->shift = 63;
+		t->self->mask = 0;
 	}
 }
 

@@ -37,10 +37,6 @@ bool order_is_chaotic;
 
 void order_services_start(void)
 {
-	const char *colon = order_used->name;
-	while (*colon && *colon != ':')
-		colon++;
-	order_variant = *colon ? colon + 1 : colon;
 	order_is_chaotic = control->chaos && !replaying;
 	if (!order_used->state_size)
 		return;
@@ -68,15 +64,6 @@ static bool is_taken(uint32_t was)
 	return was == in_my_process(TAKEN) || was == in_my_process(WANTED);
 }
 
-static void relax(void)
-{
-#ifdef __aarch64__
-	__asm__ volatile("yield");
-#else
-	__asm__ volatile("pause");
-#endif
-}
-
 void order_lock(uint32_t *lock)
 {
 	uint32_t was = FREE;
@@ -86,7 +73,7 @@ void order_lock(uint32_t *lock)
 	for (unsigned round = 0; is_taken(__atomic_exchange_n(lock, in_my_process(WANTED), __ATOMIC_ACQUIRE));
 	     round++) {
 		for (unsigned i = 0; i < 40 && __atomic_load_n(lock, __ATOMIC_RELAXED) != FREE; i++)
-			relax();
+			cpu_relax();
 		if (round >= 4)
 			SYS0(__NR_sched_yield); /* its holder may not be running */
 	}
@@ -100,7 +87,7 @@ void order_unlock(uint32_t *lock)
 	for (unsigned i = 0; i < 60; i++) {
 		if (__atomic_load_n(lock, __ATOMIC_RELAXED) != FREE)
 			return;
-		relax();
+		cpu_relax();
 	}
 	SYS0(__NR_sched_yield);
 }
@@ -180,9 +167,7 @@ bool order_finished(uint32_t slot, uint64_t event)
 
 void order_came_to(struct order_thread *o)
 {
-	struct thread *t = thread_of(o->slot);
-	while ((t->self->events | 1) >= (t->event_limit | 1))
-		thread_park(t);
+	bracket_await(thread_of(o->slot));
 }
 
 struct event_of {
@@ -200,7 +185,7 @@ void order_wait_event(struct order_thread *o, uint32_t slot, uint64_t event)
 {
 	struct event_of e = { slot, event };
 	if (slot >= MAP_SLOTS)
-		cannot("the trace has an edge from thread %u, which cannot be: it is damaged", (unsigned long)slot);
+		damaged("an edge from thread %u, which cannot be", (unsigned long)slot);
 	order_wait(o, event_is_finished, &e, "an access of another thread");
 }
 
@@ -263,14 +248,13 @@ struct hook_self *order_self(uint32_t slot)
 	return self ? self : &none;
 }
 
-/* Mapped when somebody first asks; the table stays when the slot is used again. With those of the next slot: a hook may
-   look there (HOOK_PAGES). */
+/* Mapped when somebody first asks; the table stays when the slot is used again. */
 uint8_t *order_claims(uint32_t slot)
 {
 	static uint32_t lock, mapped; /* slots */
-	if (unlikely(slot + 2 > __atomic_load_n(&mapped, __ATOMIC_ACQUIRE))) {
+	if (unlikely(slot >= __atomic_load_n(&mapped, __ATOMIC_ACQUIRE))) {
 		order_lock(&lock);
-		for (; mapped < MIN(slot + 2, MAP_SLOTS); __atomic_store_n(&mapped, mapped + 1, __ATOMIC_RELEASE))
+		for (; mapped <= slot; __atomic_store_n(&mapped, mapped + 1, __ATOMIC_RELEASE))
 			map(MAP_CLAIMS_BASE + mapped * HOOK_PAGES, HOOK_PAGES, "the claims of a thread");
 		order_unlock(&lock);
 	}
@@ -292,7 +276,7 @@ void order_membarrier(void)
 void order_relax(unsigned *looked)
 {
 	if (++*looked < 40)
-		relax();
+		cpu_relax();
 	else
 		SYS0(__NR_sched_yield);
 }

@@ -138,7 +138,7 @@ static void record_begin(struct order_thread *t)
 	if (own->claims) {
 		__atomic_store_n(&region_threads[t->slot], own, __ATOMIC_RELEASE); /* its claims first */
 		own->self->claims = own->claims;
-		own->self->shift = PAGE_SHIFT;
+		own->self->mask = HOOK_PAGES - 1;
 	}
 }
 
@@ -187,7 +187,7 @@ static void record_forked(struct order_thread *t)
 /* ---- replay ------------------------------------------------------------------------------------------------------ */
 
 /* One byte answers for all memory: whatever is not at an entry of the log goes on at once. */
-static const uint8_t always[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
+static const uint8_t always[1] = { HOOK_READ | HOOK_WRITE };
 
 static void replay_begin(struct order_thread *t)
 {
@@ -195,7 +195,7 @@ static void replay_begin(struct order_thread *t)
 
 	set_up(t);
 	own->self->claims = always;
-	own->self->shift = 63;
+	own->self->mask = 0;
 }
 
 static void replay_entries(struct order_thread *t)

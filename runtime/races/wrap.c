@@ -52,14 +52,14 @@ static void seen(struct order_thread *o, const struct access *a, bool changed)
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-static const uint8_t nothing[2] = { 0, 0 };
+static const uint8_t nothing[1] = { 0 };
 
 static void begin(struct order_thread *t)
 {
 	if (inner->begin)
 		inner->begin(t);
 	order_self(t->slot)->claims = nothing;
-	order_self(t->slot)->shift = 63;
+	order_self(t->slot)->mask = 0;
 }
 
 /* The value that a cas expects, which it overwrites. */

@@ -8,7 +8,7 @@ from planting import FAST, plant
 RUNS = 8
 # Of brackets that are held over loops (compiler/held.c), what is left out: [(text, instead)] in compiler/fast.c.
 HELD = {
-    'the look at a claim': [('return (GET(((const uint8_t *)claims)[(uint32_t)(addr >> shift)]) & kind) != 0;', 'return 1;')],
+    'the look at a claim': [('return (claim_at((const uint8_t *)claims, mask, addr) & kind) != 0;', 'return 1;')],
     'the count at a miss': [('\t__atomic_store_n(&self->events, events, __ATOMIC_RELEASE);\n\t__atomic_signal_fence', '\t__atomic_signal_fence')],
     'the next entry of the log': [('uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;',
                                    'uint64_t until = ~0ull, most = events + 2 * HOOK_HELD;')],
@@ -16,7 +16,7 @@ HELD = {
 # Of calls whose bytes are known before.
 BYTES = {
     'the look at the claims of a few bytes': [('(range_claimed(self, first, size, kind) ||', '(last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
-    'the look at the claims of many': [('__heddle_pages(self, first >> self->shift, last >> self->shift, kind));', '1);')],
+    'the look at the claims of many': [('|| pages_claimed(self, first, last, kind));', '|| 1);')],
 }
 # Of calls on strings.
 STRINGS = {

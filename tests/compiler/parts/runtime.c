@@ -18,7 +18,7 @@
 #include "compiler/hooks.h"
 
 static enum { OFF, PERFORM, DECLINE, MIXED } mode;
-static const uint8_t none[2], both[2] = { 3, 3 };
+static const uint8_t none[1], both[1] = { 3 };
 static uint64_t operations;
 static volatile char lock;
 
@@ -274,7 +274,7 @@ __attribute__((visibility("default"))) struct hook_self *__heddle_attach_as(uint
 	if (mode == OFF)
 		return NULL;
 	mine.self.claims = mode == MIXED ? both : none;
-	mine.self.shift = 63;
+	mine.self.mask = 0;
 	mine.self.until = mode == MIXED ? 0 : UINT64_MAX;
 	mine.self.group_until = UINT64_MAX;
 	mine.self.ops = &ops;

@@ -144,7 +144,8 @@ ALWAYS bool host_opens(struct worker *w, const void *addr, uint64_t kind, uint64
 	*events = __atomic_load_n(&self->events, __ATOMIC_RELAXED) | 1;
 	__atomic_store_n(&self->events, *events, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return ((__atomic_load_n(&self->claims[(uint64_t)addr >> self->shift], __ATOMIC_RELAXED) & kind) == kind) &&
+	return ((__atomic_load_n(&self->claims[(uint64_t)addr >> HOOK_PAGE_SHIFT & self->mask], __ATOMIC_RELAXED) &
+		 kind) == kind) &&
 	       (*events < __atomic_load_n(&self->until, __ATOMIC_RELAXED));
 }
 

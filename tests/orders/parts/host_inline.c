@@ -37,12 +37,12 @@ void order_relax(unsigned *looked)
 
 /* ---- one child ------------------------------------------------------------------------------------------------------ */
 
-static const uint8_t none[2];
+static const uint8_t none[1];
 
 void inline_set_up(struct worker *w, bool claims)
 {
 	w->self.claims = none;
-	w->self.shift = 63;
+	w->self.mask = 0;
 	w->self.until = ~0ull;
 	if (!claims)
 		return;
@@ -113,7 +113,7 @@ static bool is_simple(const struct access *a)
 /* As entry.S has it: the granule is the thread's own. */
 static bool is_own(struct worker *w, const struct access *a)
 {
-	return host_mode == RECORD && is_simple(a) && w->self.shift == HOOK_PAGE_SHIFT &&
+	return host_mode == RECORD && is_simple(a) && w->self.mask &&
 	       __atomic_load_n(&w->self.claims[a->addr >> HOOK_PAGE_SHIFT], __ATOMIC_RELAXED) & HOOK_WORDS &&
 	       __atomic_load_n((uint64_t *)order_state(a->addr), __ATOMIC_RELAXED) == w->self.mine;
 }

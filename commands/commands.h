@@ -14,9 +14,6 @@
 #include <sys/types.h>
 #include "trace/trace.h"
 
-/* Heddle's own exit statuses. High, because record and replay pass on the program's. */
-enum { EXIT_RACES = 120, EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 123 };
-
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit status */
@@ -25,7 +22,7 @@ struct command {
 };
 extern const struct command command_record, command_replay, command_dump, command_stat, command_ls, command_rm,
 	command_doctor, command_order, command_hunt, command_races, command_report, command_pack, command_explain,
-	command_help;
+	command_calls, command_help;
 
 /* ---- main.c ---- */
 /* The verb with this name, or NULL. */
@@ -200,8 +197,8 @@ bool keeper_is_full(const struct keeper *k);
 void keeper_end(struct keeper *k);
 /* The packer has ended, too. */
 void keeper_free(struct keeper *k);
-/* Of the checkpoints in a trace, the oldest stays, if anything was dropped. Returns -1 with errno. */
-int ring_settle(const char *dir);
+/* Of the checkpoints in a trace, the oldest stays, if anything was dropped. -1: see the problem. */
+int ring_settle(const char *dir, struct trace_problem *problem);
 
 /* ---- program.c ---- */
 /* Finds a program as a shell would, and dies if it cannot be started. */

@@ -11,7 +11,7 @@
 static const struct command *const commands[] = {
 	&command_record, &command_replay, &command_hunt,  &command_explain, &command_report,
 	&command_dump,	 &command_stat,	  &command_ls,	  &command_rm,	    &command_pack,
-	&command_doctor, &command_order,  &command_races, &command_help,
+	&command_doctor, &command_order,  &command_races, &command_calls,   &command_help,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

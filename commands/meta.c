@@ -18,6 +18,7 @@
  *   status     number or null      raw wait status of the first process
  *   inexact    number              signals that could not be recorded exactly
  *   shares_memory  true            processes share memory that they write to, if they did
+ *   unfiltered true                a seccomp filter of the program's own was not in force, if it had one
  *   masked     list of text        names of variables in env whose values are masked, if --mask-env was given
  *   detached   true                the disk was full, and the program went on unrecorded, if it did
  *   futexes    {calls, first}      futex calls of locks that are not pthread's, if there were any
@@ -260,6 +261,18 @@ static int write_meta(struct meta *meta, bool first, struct trace_problem *probl
 	return result;
 }
 
+static json_t *settings_of(const struct control *control)
+{
+	json_t *settings = json_object();
+
+#define SETTING(name) json_object_set_new(settings, #name, json_boolean(control->name));
+	SETTINGS(SETTING)
+#undef SETTING
+	json_object_set_new(settings, "order", json_string(control->order));
+	json_object_set_new(settings, "order version", json_integer(order_find(control->order)->version));
+	return settings;
+}
+
 void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct tree *tree)
 {
 	const struct control *control = tree->control;
@@ -272,14 +285,11 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 	snprintf(meta->dir, sizeof meta->dir, "%s", dir);
 	if (!getcwd(cwd, sizeof cwd))
 		strcpy(cwd, "(unreachable)");
-	meta->json = json_pack(
-		"{ss si so so so so so so s{sb sb sb sb sb ss si} ss so sb}", "heddle", "trace", "version",
-		TRACE_VERSION, "machine", machine(), "program", text_to_json(program, strlen(program)), "argv",
-		text_list(argv), "env", environment(control, masked), "cwd", text_to_json(cwd, strlen(cwd)), "rlimits",
-		limits(tree), "settings", "patch", (int)control->patch, "atomics", (int)control->atomics, "checksum",
-		(int)control->checksum, "verify", (int)control->verify, "paranoid", (int)control->paranoid, "order",
-		control->order, "order version", (int)order_find(control->order)->version, "level", level, "started",
-		time_now(), "finished", 0);
+	meta->json = json_pack("{ss si so so so so so so so ss so sb}", "heddle", "trace", "version", TRACE_VERSION,
+			       "machine", machine(), "program", text_to_json(program, strlen(program)), "argv",
+			       text_list(argv), "env", environment(control, masked), "cwd",
+			       text_to_json(cwd, strlen(cwd)), "rlimits", limits(tree), "settings",
+			       settings_of(control), "level", level, "started", time_now(), "finished", 0);
 	if (!meta->json)
 		abort();
 	if (control->masks)
@@ -352,7 +362,9 @@ int meta_finish(struct meta *meta, uint32_t status, const struct control *contro
 	json_object_set_new(o, "end", json_string(status == STATUS_UNKNOWN ? "unknown" : status_text((int)status)));
 	json_object_set_new(o, "status", status == STATUS_UNKNOWN ? json_null() : json_integer(status));
 	json_object_set_new(o, "inexact", json_integer(meta->inexact));
-	if (control && control->shares_memory)
+	if (control && control->not_recorded & OWN_FILTER)
+		json_object_set_new(o, "unfiltered", json_true());
+	if (control && control->not_recorded & SHARED_MEMORY)
 		json_object_set_new(o, "shares_memory", json_true());
 	if (control && control->detached)
 		json_object_set_new(o, "detached", json_true());
@@ -524,11 +536,9 @@ static int read_members(struct meta *meta, const char *path, struct trace_proble
 	json_t *status = json_object_get(meta->json, "status");
 	json_t *finished = json_object_get(meta->json, "finished");
 
-	meta->patch = json_is_true(json_object_get(settings, "patch"));
-	meta->atomics = json_is_true(json_object_get(settings, "atomics"));
-	meta->checksum = json_is_true(json_object_get(settings, "checksum"));
-	meta->verify = json_is_true(json_object_get(settings, "verify"));
-	meta->paranoid = json_is_true(json_object_get(settings, "paranoid"));
+#define SETTING(name) meta->name = json_is_true(json_object_get(settings, #name));
+	SETTINGS(SETTING)
+#undef SETTING
 	meta->finished = json_is_true(finished);
 	meta->status = json_is_integer(status) ? (uint32_t)json_integer_value(status) : STATUS_UNKNOWN;
 	meta->inexact = (uint32_t)json_integer_value(json_object_get(meta->json, "inexact"));

@@ -271,7 +271,7 @@ static bool finish(struct record *r)
 	reserve_give_back(&r->tree, 0);
 	int packed = packer_finish(r->packer, &problem);
 	keeper_free(r->keeper);
-	if (packed || ring_settle(r->dir) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
+	if (packed || ring_settle(r->dir, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)
 			warn("%s", problem.text);
 		else
@@ -283,6 +283,18 @@ static bool finish(struct record *r)
 	return true;
 }
 
+/* Whoever watches: these are about the program, and no test log should be without them. */
+static void tell_not_recorded(uint32_t what)
+{
+	if (what & SHARED_MEMORY)
+		warn("processes of this recording share writable memory; the order in which they use it is not "
+		     "recorded, and replay may diverge");
+	if (what & OWN_FILTER)
+		warn("the program asked for a seccomp filter, and was told that it has it; under heddle it is not in "
+		     "force: "
+		     "calls that it would refuse were made");
+}
+
 static void report(const struct record *r)
 {
 	const char *home = home_directory();
@@ -292,21 +304,19 @@ static void report(const struct record *r)
 
 	if (r->tree.control->detached)
 		warn("the program went on unrecorded to its end; what was recorded before is in %s", r->dir);
-	if (r->quiet || !(r->verbose || person_watching()))
+	if (r->quiet)
+		return;
+	tell_not_recorded(r->tree.control->not_recorded);
+	if (!r->verbose && !person_watching())
 		return;
 	note("recorded (%s) in %s; `heddle replay%s%s` runs it again", meta_text(&r->meta, "level"), r->dir,
 	     r->output ? " " : "",
 	     !r->output ? "" :
 	     at_home	? r->dir + n + 1 :
 			  r->output);
-	if (r->tree.control->shares_memory)
-		warn("processes of this recording share writable memory; the order in which they use it is not "
-		     "recorded, and "
-		     "replay may diverge");
 	if (futexes_text(&r->meta, futexes, sizeof futexes))
 		warn("the program synchronises threads through futex calls of its own (%s); their order is not "
-		     "recorded, "
-		     "and replay may diverge; build the program with heddle-cc",
+		     "recorded, and replay may diverge; build the program with heddle-cc",
 		     futexes);
 	if (r->tree.control->inexact)
 		note("%u signals could not be recorded exactly; `heddle stat` says from which event on",
@@ -349,7 +359,7 @@ static void choose_ring(struct record *r)
 		number *= 1024;
 	if (end == r->ring || (*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
 		usage("--ring wants a number of bytes from 1M on, as in --ring=64M");
-	if (strncmp(r->order, "region", 6))
+	if (strcmp(r->order, "region"))
 		usage("--ring goes with --order=region alone");
 	if (r->detach || r->paranoid)
 		usage("--ring goes neither with --on-full=detach nor with --paranoid");

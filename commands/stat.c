@@ -237,6 +237,8 @@ static void print_head(const struct stat_info *s)
 		printf("futexes    %s: their order is not recorded\n", futexes);
 	if (json_object_get(s->meta.json, "shares_memory"))
 		printf("shared     processes share memory that they write to: the order of its use is not recorded\n");
+	if (json_object_get(s->meta.json, "unfiltered"))
+		printf("filter     the program's own seccomp filter was not in force\n");
 	if (json_object_get(s->meta.json, "masked"))
 		print_masked(&s->meta);
 	if (json_object_get(s->meta.json, "detached"))
@@ -326,6 +328,8 @@ static void print_json(struct stat_info *s)
 			      (json_int_t)s->meta.inexact, "processes", processes, "kinds", kinds, "calls", calls);
 	if (json_object_get(s->meta.json, "shares_memory"))
 		json_object_set_new(o, "shares_memory", json_true());
+	if (json_object_get(s->meta.json, "unfiltered"))
+		json_object_set_new(o, "unfiltered", json_true());
 	json_t *masked = json_object_get(s->meta.json, "masked");
 	if (masked)
 		json_object_set(o, "masked", masked);

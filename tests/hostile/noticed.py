@@ -1,6 +1,7 @@
 """What has to be noticed: a changed binary, entries edited with their checksums made right again."""
 import os
 import re
+import shutil
 
 import tracefile
 from harness import CANNOT, DIVERGED, ROOT, Failure
@@ -243,12 +244,33 @@ def case_shared_memory_is_named(t):
     """Memory that processes share is not ordered: the recording says so, and the divergence that comes of it does,
     too."""
     program = t.compile(os.path.join(ROOT, 'tests', 'programs', 'shared_between_processes.c'), name='hostile/shared_between_processes')
-    recorded = t.record([program], options=['--verbose'])
+    recorded = t.record([program])
     t.check(recorded.status == 0 and b'share' in recorded.err, f'the recording does not say it: {recorded}')
     told = t.run_well([t.heddle, 'stat', t.path('trace')]).out
     t.check(b'share memory' in told, f'heddle stat does not say it: {told!r}')
     again = t.replay()
     t.check(again.status == DIVERGED and b'MAP_SHARED' in again.err, f'the divergence does not name it: {again}')
+
+
+def case_shared_file_is_named(t):
+    """Two processes that have nothing in common but a file, which both map; one alone is not worth a word."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'maps_file.c'), name='hostile/maps_file')
+    file = t.path('file')
+    for script, named in ((f'exec {program} {file}', False), (f'{program} {file}; {program} {file}', True)):
+        shutil.rmtree(t.path('trace'), ignore_errors=True)
+        recorded = t.record(['/bin/sh', '-c', script])
+        t.check(recorded.status == 0 and (b'share' in recorded.err) == named, f'{script}: {recorded}')
+        t.replays(recorded)
+
+
+def case_own_filter_is_named(t):
+    """A seccomp filter that the program installs is not in force: it must not be believed to be."""
+    program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'own_filter.c'), name='hostile/own_filter')
+    t.check(t.run([program]).out == b'refused\n', 'the filter does not work natively')
+    recorded = t.record([program])
+    t.check(recorded.out == b'made\n' and b'seccomp' in recorded.err, f'the recording does not say it: {recorded}')
+    t.check(b'seccomp' in t.run_well([t.heddle, 'stat', t.path('trace')]).out, 'heddle stat does not say it')
+    t.replays(recorded)
 
 
 def silent(t, options):

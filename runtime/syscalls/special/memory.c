@@ -50,7 +50,7 @@ static void code_mapped(const struct call *c, const char *key, long at)
 		known_sites_mapped(key, (uint64_t)at, a[1], a[5], a[2]);
 }
 
-/* A fork gives the child memory that both write to. */
+/* A fork gives the child memory that both write to; and a file may be mapped by several. */
 static void note_sharing(const struct call *c)
 {
 	const uint64_t *a = c->args;
@@ -59,6 +59,9 @@ static void note_sharing(const struct call *c)
 		return;
 	if (a[2] & PROT_WRITE)
 		shares_memory = true;
+	/* the first process may have become another program, and is alone all the same */
+	if (a[2] & PROT_WRITE && !(a[3] & MAP_ANONYMOUS) && SYS0(__NR_getppid) != control->heddle_pid)
+		note_not_recorded(SHARED_MEMORY);
 	if (!(a[3] & MAP_ANONYMOUS))
 		shared_file_mapped((int)a[4], (uint64_t)c->result, a[1], a[5]);
 }

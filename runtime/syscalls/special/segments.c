@@ -77,7 +77,7 @@ static void record_shmat(struct call *c)
 		shared_file_log(c, (uint64_t)c->result, size);
 		keep((uint64_t)c->result, size, c->args[0]);
 		if (about.shm_nattch)
-			control->shares_memory = 1;
+			note_not_recorded(SHARED_MEMORY);
 	}
 	entry_finish(c);
 }
@@ -88,7 +88,7 @@ static void attach_again(struct call *c)
 		return;
 	const struct block *b = entry_find(c->entry, BLOCK_SEGMENT, -1);
 	if (!b || is_ours((uint64_t)c->result, b->addr))
-		cannot("the trace has a damaged shmat entry at event %u", c->t->log.events);
+		damaged("wrong shmat entry at event %u", c->t->log.events);
 	long r = map_again(c->args[0], (uint64_t)c->result, b->addr);
 	if (r != c->result)
 		cannot("shmat gives %x instead of %x at replay: is there enough memory?", r, c->result);

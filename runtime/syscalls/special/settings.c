@@ -8,10 +8,18 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
+/* One of the program's own would catch our gate, too, and at replay calls that are not made. So it is not in force, and
+   the user is told. */
+static void filter(struct call *c)
+{
+	note_not_recorded(OWN_FILTER);
+	call_answer(c, 0);
+}
+
 void special_prctl(struct call *c)
 {
 	switch (c->args[0]) {
-	case PR_SET_SECCOMP: /* our own filter is stricter; theirs would catch the gate */
+	case PR_SET_SECCOMP: filter(c); return;
 	case PR_SET_TSC: /* the counter stays recorded */ call_answer(c, 0); return;
 	case PR_SET_MM: call_answer(c, -EPERM); return;
 	case PR_SET_SYSCALL_USER_DISPATCH: call_answer(c, -EINVAL); return;
@@ -48,7 +56,7 @@ void special_arch_prctl(struct call *c)
 void special_seccomp(struct call *c)
 {
 	if (c->args[0] == SECCOMP_SET_MODE_STRICT || c->args[0] == SECCOMP_SET_MODE_FILTER)
-		call_answer(c, 0);
+		filter(c);
 	else
 		call_run(c);
 }

@@ -414,6 +414,10 @@ static void check_overcommit(struct finding *f)
 		found(f, FINE, "", "overcommit mode %ld", mode);
 }
 
+/* Of a thread: heddle's are the ring of its log, twice, its runtime's stack, its hooks' part, and what lies between the
+   last two; then come its own stack and guard, and some of what it allocates. */
+enum { OUR_MAPPINGS = 5, ITS_MAPPINGS = 3 };
+
 static void check_map_count(struct finding *f)
 {
 	long most = read_number("/proc/sys/vm/max_map_count");
@@ -422,9 +426,9 @@ static void check_map_count(struct finding *f)
 		found(f, LIMITED, "", "/proc/sys/vm/max_map_count cannot be read");
 	else if (most < 16384)
 		found(f, LIMITED, "sysctl vm.max_map_count=65530", "%ld mappings a process: room for %ld threads", most,
-		      most / 8);
+		      most / (OUR_MAPPINGS + ITS_MAPPINGS));
 	else
-		found(f, FINE, "", "%ld mappings a process; heddle takes five a thread", most);
+		found(f, FINE, "", "%ld mappings a process; heddle takes %d a thread", most, OUR_MAPPINGS);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------ */

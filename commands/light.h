@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "runtime/order/light.h"
+#include "trace/format.h"
 
 enum { NONE = -1 };
 
@@ -62,7 +63,7 @@ static inline void *zeroed(size_t n, size_t size)
 	if (!p) {
 		fputs("heddle: no memory for light's schedule; record with --order=light:ww, which needs none\n",
 		      stderr);
-		exit(122);
+		exit(EXIT_CANNOT);
 	}
 	return p;
 }

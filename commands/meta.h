@@ -8,15 +8,16 @@
 #include <jansson.h>
 #include "commands.h"
 
-#define STATUS_UNKNOWN (~0u)
-
 struct meta {
 	char dir[PATH_ROOM]; /* absolute */
 	const char *symbols; /* a file with those of the program, of the same build; NULL: the program in the trace */
 	json_t *json;	     /* all members */
 	bool finished;
 	uint32_t status; /* wait status of the root process, or STATUS_UNKNOWN */
-	uint32_t patch, atomics, checksum, verify, paranoid, inexact;
+#define SETTING(name) uint32_t name;
+	SETTINGS(SETTING)
+#undef SETTING
+	uint32_t inexact;
 	char order[32];
 	struct trace_list list; /* of a finished trace */
 };

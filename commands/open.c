@@ -116,7 +116,7 @@ static void finish(struct meta *meta, const struct control *control)
 
 	if (!packer)
 		die("not enough memory to finish %s", meta->dir);
-	if (trace_finish_rings(meta->dir, packer, 3, &problem) || ring_settle(meta->dir) ||
+	if (trace_finish_rings(meta->dir, packer, AT_THE_END, &problem) || ring_settle(meta->dir, &problem) ||
 	    meta_finish(meta, known_end(control), control->magic ? control : NULL, &problem)) {
 		if (problem.error)
 			die("%s (while finishing this recording, whose heddle was killed; if its disk is full or "

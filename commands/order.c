@@ -320,8 +320,6 @@ static int run_order(int argc, char **argv)
 	if (limit < 0)
 		usage("--limit is a number of replays");
 	const struct order_scheme *scheme = scheme_named(argv[0]);
-	const char *colon = strchr(argv[0], ':');
-	order_variant = colon ? colon + 1 : "";
 	read_events(stdin);
 	number_names();
 	check_trace();

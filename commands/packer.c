@@ -139,13 +139,6 @@ static int refill(struct packer *p)
 	return 0;
 }
 
-/*
- * zstd's levels. While the program runs, the packer competes with it for the cores. Entries shrink to a fifth or less
- * at the fast levels below 0, and -3 is quick with those of a server (68 MB of redis: 55 ms and 7.8 MB, at -5 71 ms and
- * 8.9 MB). Large contents have a level of their own: trace/pack.c.
- */
-enum { WHILE_RUNNING = -3, AT_THE_END = 1 };
-
 /* ---- packing ------------------------------------------------------------------------------- */
 
 /* The process has become another program: none of its threads is left. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "commands/commands.h"
+#include "commands/sarif.h"
 #include "commands/sites.h"
 
 static const char help[] =
@@ -128,32 +129,26 @@ static int explain(const json_t *report, const char *where)
 
 /* ---- SARIF ------------------------------------------------------------------------------------------------------- */
 
-static json_t *sarif_location(const json_t *end, const char *message)
+static struct sarif_place place_of(const json_t *end, const char *what)
 {
-	return json_pack("{s{s{ss} s{sI sI}} s{ss}}", "physicalLocation", "artifactLocation", "uri",
-			 text_of(end, "file"), "region", "startLine", (json_int_t)number_of(end, "line"), "startColumn",
-			 (json_int_t)(number_of(end, "column") ? number_of(end, "column") : 1), "message", "text",
-			 message);
+	return (struct sarif_place){ what, text_of(end, "file"), (unsigned)number_of(end, "line"),
+				     (unsigned)number_of(end, "column") };
 }
 
-static json_t *sarif_result(const json_t *w)
+static void add_sarif(json_t *results, const json_t *w)
 {
 	const json_t *a = json_object_get(w, "a"), *b = json_object_get(w, "b");
-	char text[600];
+	char message[600];
 
 	if (!number_of(a, "line")) {
 		const json_t *swap = a;
 		a = b;
 		b = swap;
 	}
-	snprintf(text, sizeof text, "This %s of %s may race with a %s in %s.", text_of(a, "kind"), text_of(w, "object"),
-		 text_of(b, "kind"), text_of(b, "function"));
-	json_t *result = json_pack("{ss ss s{ss} s[o]}", "ruleId", "race", "level", "warning", "message", "text", text,
-				   "locations", sarif_location(a, text_of(a, "function")));
-	if (number_of(b, "line"))
-		json_object_set_new(result, "relatedLocations",
-				    json_pack("[o]", sarif_location(b, "the other access")));
-	return result;
+	snprintf(message, sizeof message, "This %s of %s may race with a %s in %s.", text_of(a, "kind"),
+		 text_of(w, "object"), text_of(b, "kind"), text_of(b, "function"));
+	const struct sarif_place places[] = { place_of(a, text_of(a, "function")), place_of(b, "the other access") };
+	sarif_add(results, "may-race", message, places, number_of(b, "line") ? 2 : 1);
 }
 
 static void print_sarif(const json_t *report)
@@ -163,16 +158,8 @@ static void print_sarif(const json_t *report)
 
 	json_array_foreach (json_object_get(report, "warnings"), i, w)
 		if (number_of(json_object_get(w, "a"), "line") || number_of(json_object_get(w, "b"), "line"))
-			json_array_append_new(results, sarif_result(w));
-	json_t *all = json_pack(
-		"{ss ss s[{s{s{ss s[{ss s{ss}}]}} so}]}", "$schema",
-		"https://raw.githubusercontent.com/oasis-tcs/sarif-spec/main/sarif-2.1/schema/sarif-schema-2.1.0.json",
-		"version", "2.1.0", "runs", "tool", "driver", "name", "heddle", "rules", "id", "race",
-		"shortDescription", "text", "Two threads may access the same memory at the same time", "results",
-		results);
-	json_dumpf(all, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(all);
+			add_sarif(results, w);
+	sarif_print(results);
 }
 
 /* ---- the verb ---------------------------------------------------------------------------------------------------- */

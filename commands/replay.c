@@ -14,8 +14,6 @@
 #include "gdb.h"
 #include "trace/watched.h"
 
-#define CHECKPOINT_SIGNAL SIGPWR /* as in runtime/runtime.h */
-
 static const char help[] =
 	"usage: heddle replay [OPTIONS] [TRACE]\n"
 	"\n"
@@ -273,11 +271,9 @@ static void start(struct replay *r)
 	tree_prepare(&r->tree, work_dir, MODE_REPLAY);
 	c = r->tree.control;
 	snprintf(c->trace, sizeof c->trace, "%s", r->meta.dir);
-	c->patch = r->meta.patch;
-	c->atomics = r->meta.atomics;
-	c->checksum = r->meta.checksum;
-	c->verify = r->meta.verify;
-	c->paranoid = r->meta.paranoid;
+#define SETTING(name) c->name = r->meta.name;
+	SETTINGS(SETTING)
+#undef SETTING
 	c->masks = json_object_get(r->meta.json, "masked") != NULL;
 	snprintf(c->order, sizeof c->order, "%s", r->meta.order);
 	c->hooked = meta_is_hooked(&r->meta);
@@ -538,6 +534,94 @@ static int follow(struct replay *r)
 	return r->tree.control->stop ? EXIT_CANNOT : FOLLOWED_TO_END;
 }
 
+static bool looks(const struct replay *r)
+{
+	return r->races || r->atomicity;
+}
+
+/* What does not go together. */
+static void check_options(struct replay *r)
+{
+	if (r->repeat < 1 || r->repeat > INT_MAX)
+		usage("--repeat wants a number from 1 on");
+	if (r->solve_time < 0 || r->solve_time > INT_MAX)
+		usage("--solve-time wants a number of seconds, or 0");
+	if (r->checkpoint)
+		read_checkpoint(r);
+	if (r->races && r->atomicity)
+		usage("--races or --atomicity? One at a time");
+	if ((r->json || r->sarif) && (!looks(r) || (r->json && r->sarif)))
+		usage("--json or --sarif goes with --races or --atomicity");
+	if (looks(r) && r->repeat > 1)
+		usage("--races and --atomicity exclude --repeat: every replay finds the same");
+	if (r->debug.gdb && (looks(r) || r->repeat > 1 || r->checkpoint))
+		usage("a debugger takes one replay as it is: without --repeat, --checkpoint, --races and --atomicity");
+	if ((!r->watch != !r->work_dir && !r->follow) || (r->watch && !(r->watches = read_watch(r->watch))))
+		usage("--watch=races,story,places and --work-dir=DIR go together");
+	if (r->save && ((!r->checkpoint && !r->follow) || r->repeat > 1))
+		usage("--save goes with --checkpoint, and without --repeat");
+	if ((r->save || r->from) &&
+	    (looks(r) || r->watch || (r->work_dir && !r->follow) || r->pid >= 0 || r->image >= 0))
+		usage("--save and --from take a plain replay of the whole recording");
+	if (r->save && r->debug.gdb)
+		usage("--save ends the replay: without --gdb");
+	if (r->from && r->checkpoint)
+		usage("--from begins at a checkpoint: without --checkpoint");
+}
+
+/* The trace, if it can be replayed here in this way. */
+static void open_recording(struct replay *r, const char *name)
+{
+	open_trace(&r->meta, name);
+	find_beginning(r);
+	meta_need_same_machine(&r->meta);
+	cpu_need_same(&r->meta);
+	if (looks(r) && !*r->meta.order)
+		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
+		    r->meta.dir);
+	if (r->save || r->from)
+		checkpoint_need_possible(&r->meta);
+}
+
+/* All that a run needs, in a directory of its own. */
+static void prepare(struct replay *r)
+{
+	catch_signals();
+	make_work_dir(r->work_dir);
+	unpack(r);
+	choose_image(r);
+	if (r->program)
+		use_program(r);
+	schedule_find(&r->meta, work_dir, (unsigned)r->solve_time);
+	end_if_interrupted();
+	if (r->save)
+		r->saved = checkpoint_create(r->save);
+}
+
+static int debug(struct replay *r)
+{
+	r->debug.image = r->image;
+	int status = debug_session(&r->tree, &r->meta, &r->debug, work_dir);
+	remove_work_dir();
+	return status;
+}
+
+static int run_and_tell(struct replay *r)
+{
+	enum findings_format format = r->sarif ? FINDINGS_SARIF : r->json ? FINDINGS_JSON : FINDINGS_TEXT;
+	int ended_by = run(r);
+
+	if (r->saved)
+		unlink(r->save);
+	late_end(r->feeder);
+	if (looks(r) && !ended_by)
+		r->races_found = (r->races ? found_races_print : atomicity_print)(&r->meta, work_dir, format);
+	remove_work_dir();
+	if (ended_by)
+		exit_like(&r->tree, ended_by); /* a wait status that is a signal's number means just that */
+	return report(r);
+}
+
 static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
@@ -568,72 +652,15 @@ static int run_replay(int argc, char **argv)
 		argc = debug_read_words(&r.debug, argc, argv);
 	if (argc > 1)
 		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
-	if (r.repeat < 1 || r.repeat > INT_MAX)
-		usage("--repeat wants a number from 1 on");
-	if (r.solve_time < 0 || r.solve_time > INT_MAX)
-		usage("--solve-time wants a number of seconds, or 0");
-	if (r.checkpoint)
-		read_checkpoint(&r);
-	bool looks = r.races || r.atomicity;
-	if (r.races && r.atomicity)
-		usage("--races or --atomicity? One at a time");
-	if ((r.json || r.sarif) && (!looks || (r.json && r.sarif)))
-		usage("--json or --sarif goes with --races or --atomicity");
-	if (looks && r.repeat > 1)
-		usage("--races and --atomicity exclude --repeat: every replay finds the same");
-	if (r.debug.gdb && (looks || r.repeat > 1 || r.checkpoint))
-		usage("a debugger takes one replay as it is: without --repeat, --checkpoint, --races and --atomicity");
-	if ((!r.watch != !r.work_dir && !r.follow) || (r.watch && !(r.watches = read_watch(r.watch))))
-		usage("--watch=races,story,places and --work-dir=DIR go together");
-	if (r.save && ((!r.checkpoint && !r.follow) || r.repeat > 1))
-		usage("--save goes with --checkpoint, and without --repeat");
-	if ((r.save || r.from) && (looks || r.watch || (r.work_dir && !r.follow) || r.pid >= 0 || r.image >= 0))
-		usage("--save and --from take a plain replay of the whole recording");
-	if (r.save && r.debug.gdb)
-		usage("--save ends the replay: without --gdb");
-	if (r.from && r.checkpoint)
-		usage("--from begins at a checkpoint: without --checkpoint");
+	check_options(&r);
 	if (r.follow) {
 		meta_load(&r.meta, argv[0]);
 		return follow(&r);
 	}
-	open_trace(&r.meta, argv[0]);
-	find_beginning(&r);
-	meta_need_same_machine(&r.meta);
-	cpu_need_same(&r.meta);
-	if (looks && !*r.meta.order)
-		die("%s has no accesses to look at: build the program with heddle-cc --select=all and record it again",
-		    r.meta.dir);
-	if (r.save || r.from)
-		checkpoint_need_possible(&r.meta);
-	catch_signals();
-	make_work_dir(r.work_dir);
-	unpack(&r);
-	choose_image(&r);
-	if (r.program)
-		use_program(&r);
-	schedule_find(&r.meta, work_dir, (unsigned)r.solve_time);
-	end_if_interrupted();
-	if (r.save)
-		r.saved = checkpoint_create(r.save);
+	open_recording(&r, argv[0]);
+	prepare(&r);
 	start(&r);
-	if (r.debug.gdb) {
-		r.debug.image = r.image;
-		int status = debug_session(&r.tree, &r.meta, &r.debug, work_dir);
-		remove_work_dir();
-		return status;
-	}
-	int ended_by = run(&r);
-	if (r.saved)
-		unlink(r.save);
-	late_end(r.feeder);
-	enum findings_format format = r.sarif ? FINDINGS_SARIF : r.json ? FINDINGS_JSON : FINDINGS_TEXT;
-	if (looks && !ended_by)
-		r.races_found = (r.races ? found_races_print : atomicity_print)(&r.meta, work_dir, format);
-	remove_work_dir();
-	if (ended_by)
-		exit_like(&r.tree, ended_by); /* a wait status that is a signal's number means just that */
-	return report(&r);
+	return r.debug.gdb ? debug(&r) : run_and_tell(&r);
 }
 
 const struct command command_replay = { "replay", run_replay, "run a recorded program again, exactly", help };

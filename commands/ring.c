@@ -101,7 +101,7 @@ static int look_at(struct keeper *k, struct trace_ring *ring, const struct follo
 	k->tail = *limits;
 	if (trace_ring_room(ring, &k->tail))
 		return 0;
-	if (trace_ring_pack(ring, work, -3, problem))
+	if (trace_ring_pack(ring, work, WHILE_RUNNING, problem))
 		return -1;
 	k->tail.size = trace_ring_packed(ring);
 	return write_tail(k, trace_ring_slot(ring), problem);
@@ -320,7 +320,7 @@ static bool is_cut(const char *dir, const char *name)
 	return cut;
 }
 
-int ring_settle(const char *dir)
+int ring_settle(const char *dir, struct trace_problem *problem)
 {
 	char path[PATH_ROOM + 300], last[PATH_ROOM + 32];
 	unsigned lowest = 0, number;
@@ -350,5 +350,5 @@ int ring_settle(const char *dir)
 		return 0;
 	snprintf(path, sizeof path, "%s/" CHECKPOINT ".%u", dir, lowest);
 	snprintf(last, sizeof last, "%s/" CHECKPOINT, dir);
-	return rename(path, last);
+	return rename(path, last) ? trace_failed(problem, path, "name this checkpoint " CHECKPOINT) : 0;
 }

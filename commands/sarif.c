@@ -9,6 +9,7 @@
 static const struct {
 	const char *id, *text;
 } rules[] = {
+	{ "may-race", "Two threads may access the same memory at the same time, as far as the analysis can tell." },
 	{ "race", "Two threads access the same bytes, one writes, and nothing puts the two accesses in order." },
 	{ "atomicity", "Another thread's access came between two accesses that make sense only together." },
 };
@@ -31,11 +32,6 @@ static json_t *location(const struct sarif_place *p)
 					      text_to_json(p->file, strlen(p->file)), "region", region));
 	}
 	return o;
-}
-
-json_t *sarif_results(void)
-{
-	return json_array();
 }
 
 void sarif_add(json_t *results, const char *rule, const char *message, const struct sarif_place *places, unsigned count)

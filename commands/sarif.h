@@ -11,9 +11,8 @@ struct sarif_place {
 	unsigned line, column;
 };
 
-/* An empty list of results; add to it, then print it. The first place is where the finding is, the others belong to
-   it. */
-json_t *sarif_results(void);
+/* Results are added to an array, which is then printed and freed. The first place is where the finding is, the others
+   belong to it. */
 void sarif_add(json_t *results, const char *rule, const char *message, const struct sarif_place *places,
 	       unsigned count);
 void sarif_print(json_t *results);

@@ -13,7 +13,7 @@ static _Noreturn void refuse(void)
 
 	ssize_t told = write(2, what, sizeof what - 1);
 	(void)told; /* perhaps there is nobody to tell */
-	_exit(122);
+	_exit(EXIT_CANNOT);
 }
 
 EXPORT struct hook_self *__heddle_attach_as(uint64_t version)

@@ -287,8 +287,6 @@ __asm__(".globl pthread_mutex_consistent_np; .set pthread_mutex_consistent_np, p
 
 /* ---- condition ------------------------------------------------------------------------------ */
 
-#define COND_FAILED 0x100 /* as in cond.c */
-
 struct waiting {
 	struct cond *cond;
 	struct mutex *mutex;

@@ -330,8 +330,6 @@ EXPORT void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-enum { JOIN_WAIT = 0, JOIN_TRY = 1, JOIN_ID = 2 /* does not join: its id, or 0 if it has ended */ };
-
 /*
  * The runtime waits for the thread's end, with the outcome that counts; then libc's join finds it gone, and
  * neither waits nor enters the kernel.

@@ -77,7 +77,7 @@ static void map_stack(uint64_t strings)
 	long r = SYS6(__NR_mmap, MAP_STACK_TOP - size, size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK, -1, 0);
 	if (is_error(r))
-		cannot("no memory for the program's stack: error %d", -r);
+		no_memory("the program's stack", r);
 }
 
 static uint64_t strings_size(const struct stack_strings *s)

@@ -341,7 +341,7 @@ static const char *keep_string(struct string_room *room, const struct block *b)
 {
 	char *s = room->at;
 	if (room->at + b->len + 1 > (char *)STRINGS_BASE + STRINGS_ROOM / 2 || room->count >= STRINGS_ROOM / 2 / 8)
-		cannot("the trace's START entry is damaged");
+		damaged("wrong START entry");
 	memcpy(s, block_data(b), b->len);
 	s[b->len] = 0;
 	room->at += b->len + 1;
@@ -378,7 +378,7 @@ static void start_replaying(struct launch *l)
 	long r = SYS6(__NR_mmap, STRINGS_BASE, STRINGS_ROOM, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	if (is_error(r))
-		cannot("no memory: error %d", -r);
+		no_memory("the arguments of the program", r);
 	struct string_room room = { .at = (char *)STRINGS_BASE, .list = (void *)(STRINGS_BASE + STRINGS_ROOM / 2) };
 	order_start();
 	log_open(t, image_number);
@@ -389,7 +389,7 @@ static void start_replaying(struct launch *l)
 	for (bool more = true, first = true; more; first = false) {
 		e = log_peek(t);
 		if (!e || e->kind != (first ? ENTRY_START : ENTRY_MORE))
-			cannot("the trace's START entry is damaged");
+			damaged("wrong START entry");
 		for (const struct block *b = entry_blocks(e); b < entry_end(e); b = block_next(b))
 			take_start_block(l, &room, b);
 		more = e->flags & ENTRY_CONTINUED;
@@ -397,7 +397,7 @@ static void start_replaying(struct launch *l)
 	}
 	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path ||
 	    !l->strings.platform || !l->strings.preload)
-		cannot("the trace's START entry is damaged");
+		damaged("wrong START entry");
 	process_id = (uint32_t)l->info.pid;
 	l->strings.argc = l->info.argc;
 	l->strings.envc = l->info.envc;
@@ -433,7 +433,7 @@ static void map_signal_return(void)
 	long r = SYS6(__NR_mmap, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (is_error(r))
-		cannot("no memory: error %d", -r);
+		no_memory("the end of signal handlers", r);
 	signal_return_code((uint8_t *)MAP_SIGNAL_RETURN);
 	SYS3(__NR_mprotect, MAP_SIGNAL_RETURN, page_size, PROT_READ | PROT_EXEC);
 }
@@ -490,7 +490,7 @@ static _Noreturn void launch(struct launch *l)
 	t->front->chaos = control->chaos;
 	t->chaos = control->chaos * 0x9e3779b97f4a7c15ull + 1;
 	arch_thread_start(t);
-	thread_fill_entries();
+	sync_fill_entries();
 	heap_thread_started(t);
 	signals_start(&l->info);
 	control->entered = 1;

@@ -41,6 +41,7 @@
 #include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
 #include "runtime/syscalls/special/special.h"
+#include <asm/signal.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -55,7 +56,7 @@ uint8_t checkpoint_stack[CHECKPOINT_STACK] __attribute__((aligned(CHECKPOINT_STA
 static _Noreturn void end_like(int status)
 {
 	if (control->stop)
-		SYS1(__NR_exit_group, 123);
+		SYS1(__NR_exit_group, EXIT_DIVERGED);
 	SYS5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0); /* one core file is enough */
 	if (status & 0x7f)
 		die_by_signal(status & 0x7f);
@@ -80,7 +81,7 @@ void run_copies(void)
 	SYS5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	for (uint32_t i = 0; i < MAX(control->repeat, 1); i++) {
 		control->shown = shown;
-		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
+		long pid = SYS5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
 		if (pid == 0) {
 			SYS5(__NR_prctl, PR_SET_PDEATHSIG, 9, 0, 0, 0); /* which a fork forgets */
 			return;
@@ -157,7 +158,7 @@ static void own_shared_range(const struct mapped *m)
 			 (m->executable ? PROT_EXEC : 0);
 	long to = SYS6(__NR_mmap, 0, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (is_error(to))
-		cannot("no memory for a copy of what the program shares: error %d", -to);
+		no_memory("a copy of what the program shares", to);
 	SYS3(__NR_mprotect, m->from, n, PROT_READ);
 	memcpy((void *)to, (const void *)m->from, n);
 	SYS3(__NR_mprotect, to, n, protection);
@@ -250,7 +251,7 @@ _Noreturn void checkpoint_go_on(struct thread *t)
 /* False: a debugger holds somebody. */
 static bool stop_all(void)
 {
-	unsigned round = 40;
+	unsigned round = WAIT_SPINS;
 	for (uint32_t stopped, created, before = 0, created_before = 0;; before = stopped, created_before = created) {
 		stopped = all_stopped();
 		created = threads_created();

@@ -6,6 +6,7 @@
  */
 #include "runtime/runtime.h"
 #include "trace/debug.h"
+#include <asm/signal.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
@@ -127,7 +128,7 @@ static void debug_runs(uint64_t copy, uint64_t shown)
 		control->where_lock = control->where_count = 0;
 		uint64_t run = a->started + 1;
 		/* all are children of the loader's process, which outlives them */
-		long pid = SYS5(__NR_clone, 17 /* SIGCHLD */ | (copy ? CLONE_PARENT : 0), 0, 0, 0, 0);
+		long pid = SYS5(__NR_clone, SIGCHLD | (copy ? CLONE_PARENT : 0), 0, 0, 0, 0);
 		if (pid == 0) {
 			become_run(run);
 			return;
@@ -191,7 +192,7 @@ bool debug_leave_copy(void)
 	struct debug_copy *copy = &a->table[a->copies];
 	*copy = (struct debug_copy){ .number = ++a->copies_made, .run = a->started, .position = position() };
 	/* the debugger sees a fork, and takes its breakpoints out of the copy */
-	long pid = SYS5(__NR_clone, 17 /* SIGCHLD */ | CLONE_PARENT, 0, 0, 0, 0);
+	long pid = SYS5(__NR_clone, SIGCHLD | CLONE_PARENT, 0, 0, 0, 0);
 	if (pid == 0) {
 		uint64_t number = copy->number, shown = control->shown;
 		SYS5(__NR_prctl, PR_SET_PDEATHSIG, 9, 0, 0, 0);
@@ -205,7 +206,7 @@ bool debug_leave_copy(void)
 		return false;
 	}
 	/* what it shares is its own before we go on */
-	for (unsigned round = 40; !__atomic_load_n(&copy->pid, __ATOMIC_ACQUIRE) && !SYS2(__NR_kill, pid, 0);)
+	for (unsigned round = WAIT_SPINS; !__atomic_load_n(&copy->pid, __ATOMIC_ACQUIRE) && !SYS2(__NR_kill, pid, 0);)
 		wait_a_little(&round);
 	a->copies += copy->pid != 0;
 	return false;

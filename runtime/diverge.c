@@ -177,7 +177,7 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 				   "its handler\n"
 				   "heddle: now ran at another place, which is the likely cause; built with heddle-cc, "
 				   "loops have events\n");
-	if (control->shares_memory)
+	if (control->not_recorded & SHARED_MEMORY)
 		text_add(&message,
 			 "heddle: processes of this recording share memory that they write to (mmap with MAP_SHARED): "
 			 "what one of them\n"

@@ -46,7 +46,7 @@ static void end_without_heddle(void)
 {
 	if (SYS2(__NR_kill, control->heddle_pid, 0) != -ESRCH)
 		return;
-	SYS1(__NR_exit_group, 122);
+	SYS1(__NR_exit_group, EXIT_CANNOT);
 	__builtin_trap();
 }
 
@@ -133,6 +133,12 @@ static void open_ring(struct thread *t, uint32_t image, struct front before)
 	ring->slot = t->slot;
 	ring->pid = process_id;
 	_Static_assert(sizeof(struct front) <= sizeof ring->front, "there is room for it");
+	_Static_assert(offsetof(struct front, clock) == 8 * FRONT_FINISHED &&
+			       offsetof(struct front, done) == 8 * FRONT_SHOWN &&
+			       offsetof(struct hook_self, events) == 8 * SELF_EVENTS &&
+			       offsetof(struct hook_self, polls) == 8 * SELF_POLLS &&
+			       offsetof(struct hook_self, begun) == 8 * SELF_BEGUN,
+		       "heddle reads these");
 	t->front = (struct front *)ring->front;
 	*t->front = before;
 	t->front->clock = fork_base;
@@ -254,7 +260,7 @@ static void place_front(struct thread *t, struct front before)
 	long r = own_map((uint64_t)ring, RING_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 			 -1, 0);
 	if (is_error(r))
-		cannot("no memory: error %d", -r);
+		no_memory("the head of a thread's log", r);
 	struct front *front = (struct front *)ring->front;
 	*front = before;
 	front->clock = front->done = fork_base;
@@ -278,7 +284,7 @@ static bool take_tail(struct thread *t, uint32_t image)
 		long r = own_map((uint64_t)tail, ALIGN_UP(sizeof *tail, page_size), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		if (is_error(r))
-			cannot("no memory: error %d", -r);
+			no_memory("the tail of a thread's log", r);
 	}
 	t->log.tail = true;
 	if (file_read(fd, tail, sizeof *tail, 0) != sizeof *tail)

@@ -21,8 +21,7 @@ static uint64_t wait_for_place(struct thread *t, uint64_t place)
 	/* another process may be about to show it: then this thread does not count as idle for a while */
 	unsigned patience = control->several ? 150 : 0;
 	while ((now = __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE)) < place) {
-		if (control->stop)
-			SYS1(__NR_exit_group, 123);
+		wait_end_if_stopped();
 		if (is_missing(now) && __atomic_compare_exchange_n(&control->shown, &now, now + 1, false,
 								   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
@@ -64,7 +63,7 @@ void replay_show(struct thread *t, uint64_t place, unsigned which, const void *p
 	}
 	uint64_t now = wait_for_place(t, place);
 	if (now > place)
-		cannot("the trace shows the same output twice: it is damaged");
+		damaged("the same output is shown twice");
 	write_again(which, p, n);
 	if (now == place)
 		__atomic_store_n(&control->shown, place + 1, __ATOMIC_RELEASE);
@@ -124,7 +123,7 @@ static bool stuck_in_accesses(void)
 /* Did the first process end by itself in the recording? Then it was not cut off. */
 static bool ended_well(void)
 {
-	return control->root_status != ~0u && !(control->root_status & 0x7f);
+	return control->root_status != STATUS_UNKNOWN && !root_signal();
 }
 
 /* Nobody can go on: the recording was cut off in the middle of an op that others had seen; else we are wrong. */
@@ -153,8 +152,8 @@ _Noreturn void replay_all_ended(struct thread *t)
 	if (image_number != control->root_image)
 		for (;;)
 			SYS1(__NR_exit_group, 0);
-	if (control->root_status != ~0u && (control->root_status & 0x7f))
-		die_by_signal((int)(control->root_status & 0x7f));
+	if (root_signal())
+		die_by_signal(root_signal());
 	TEXT(message, 4096);
 	text_add(&message, "the recording ends here\n");
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)

@@ -19,15 +19,15 @@ void wait_progress(void)
 void wait_end_if_stopped(void)
 {
 	if (control->stop)
-		SYS1(__NR_exit_group, 123);
+		SYS1(__NR_exit_group, EXIT_DIVERGED);
 }
 
 bool wait_awake(unsigned *round)
 {
 	unsigned n = (*round)++, yields = thread_highest() > 16 ? 10 : 1000;
-	if (n >= 40)
+	if (n >= WAIT_SPINS)
 		SYS0(__NR_sched_yield);
-	return n < 40 + yields;
+	return n < WAIT_SPINS + yields;
 }
 
 void wait_asleep(struct thread *t)
@@ -59,11 +59,8 @@ void wait_wake(struct thread *t)
 
 void wait_a_little(unsigned *round)
 {
-	struct {
-		uint64_t sec, nsec;
-	} nap = { 0, 200000 };
 	if (!wait_awake(round))
-		SYS2(__NR_nanosleep, &nap, 0);
+		nap(200000);
 	wait_end_if_stopped();
 }
 

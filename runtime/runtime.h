@@ -29,9 +29,6 @@
 struct kernel_action {
 	uint64_t handler, flags, restorer, mask;
 };
-#ifndef __x86_64__
-/* On aarch64 the member is there too (SA_RESTORER is defined for compat). */
-#endif
 
 struct alt_stack {
 	uint64_t sp;
@@ -206,6 +203,17 @@ static inline void log_commit(struct thread *t, size_t n)
 	if (unlikely((before ^ after) & (RING_SIZE / 4)))
 		log_wake_heddle();
 }
+/* An entry of `n` numbers. */
+static inline void log_numbers(struct thread *t, enum entry_kind kind, int64_t result, unsigned n,
+			       const uint64_t *numbers)
+{
+	size_t size = sizeof(struct entry) + n * 8;
+	struct entry *e = log_reserve(t, size);
+	*e = (struct entry){ .size = (uint32_t)size, .kind = (uint8_t)kind, .flags = (uint8_t)n, .result = result };
+	for (unsigned i = 0; i < n; i++)
+		((uint64_t *)(e + 1))[i] = numbers[i];
+	log_commit(t, size);
+}
 /* Puts two numbers between the arguments of an entry and its blocks; what is there, up to `end`, moves up. */
 void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now);
 /* The next entry, which stays the next; 0 at the end of the stream. */
@@ -350,10 +358,22 @@ void entry_finish(struct call *c);
 /* Length of a string of the program's, or -EFAULT. */
 long user_strlen(const char *s, size_t max);
 
+/* The user is told at the end, or when it diverges. */
+static inline void note_not_recorded(enum not_recorded what)
+{
+	if (!(control->not_recorded & what))
+		__atomic_fetch_or(&control->not_recorded, what, __ATOMIC_RELAXED);
+}
+
 /* ---- replay.c ----------------------------------------------------------------- */
 
 /* The stream has ended: never returns. */
 _Noreturn void replay_ended(struct thread *t);
+/* The signal that ended the recorded first process; 0: none, or not known. */
+static inline int root_signal(void)
+{
+	return control->root_status == STATUS_UNKNOWN ? 0 : (int)(control->root_status & 0x7f);
+}
 /* The thread has done all ops, or all accesses, that it had finished in the recording, and begins another: its
    recording was cut off in the middle of that one, unless a system call comes next in its log: then it diverges here.
    Not to be called while a system call is being replayed. */
@@ -416,7 +436,6 @@ void turns_created(struct thread *child);
 void turns_ended(struct thread *t);
 
 /* ---- checkpoint.c: a copy of the process, with all its threads -------------------- */
-#define CHECKPOINT_SIGNAL 30   /* SIGPWR: stops a thread */
 extern bool checkpoint_wanted; /* at replay, by this process */
 void checkpoint_start(void);
 /* What the first thread of a copy stands on. */
@@ -474,7 +493,7 @@ bool signals_thread_ends(struct thread *t);
 void signals_thread_start(struct thread *t); /* on a new thread: stack for handlers, mask */
 /* Does a rest of the runtime's own: the kernel's mask is the program's again. */
 void signals_set_mask(struct thread *t);
-extern const uint64_t signals_never, signals_of_faults;
+extern const uint64_t signals_of_faults;
 void signals_install(struct process *p, int sig);
 /* Of this thread's process: what is to be done with the signal, and what was before; new: 0, or what it is from now
    on. */
@@ -482,6 +501,9 @@ struct kernel_action signals_action(struct thread *t, int sig, const struct kern
 struct alt_stack signals_our_stack(const struct thread *t);
 
 /* ---- thread.c -------------------------------------------------------------------- */
+
+/* What libheddle.so and the runtime share: sync/sync.h. */
+#define ENTRIES ((struct sync_entries *)MAP_ENTRIES)
 
 /* Per slot, in MAP_RUNTIME_STACKS: stack for calls, stack for signal handlers, struct thread. Known to entry.S. */
 #define THREAD_STACK_AT	  0x10000
@@ -515,17 +537,22 @@ void thread_park(struct thread *t);
 _Noreturn void thread_stay(struct thread *t);
 /* Replay: the process ends here; waits until every other thread is parked, ended, or about to end it, too. */
 void thread_wait_for_others(struct thread *t);
-bool thread_ends_process(void); /* somebody does */
-void thread_fill_entries(void); /* the table for libheddle.so */
-uint32_t thread_highest(void);	/* slots ever used */
+bool thread_ends_process(void);				    /* somebody does */
+uint32_t thread_highest(void);				    /* slots ever used */
+uint32_t thread_choose_slot(void);			    /* record: one that is free */
+void thread_wait_for_slot(struct thread *t, uint32_t slot); /* replay: until it is */
 const uint32_t *thread_highest_at(void);
-struct thread *thread_of_pthread(uint64_t pthread);
 bool thread_is_last(void);
-void thread_wait_for_cleared(void); /* what the kernel does to memory when threads end is done */
-void thread_clear_ended(void);	    /* does it, in a copy without the threads that had not come to it */
-extern bool memory_torn;	    /* forked while other threads were writing: its memory is not exact */
+/* What the kernel does to memory when the thread ends, or all that have ended, is done. */
+void thread_wait_for_cleared(const struct thread *t);
+void thread_wait_for_all_cleared(void);
+void thread_clear_ended(void); /* does it, in a copy without the threads that had not come to it */
+extern bool memory_torn;       /* forked while other threads were writing: its memory is not exact */
 /* entry.S finds threads with a TLS of their own choice here; the one behind them all is the first thread. */
 void thread_remember_tls(struct thread *t);
+
+/* ---- chaos.c ---------------------------------------------------------------------- */
+
 void chaos_perturb(struct thread *t);
 /* The same at a hooked access, for longer, and chooses at which it is done next. */
 void chaos_preempt(struct thread *t);
@@ -569,6 +596,7 @@ void ticket_start(uint64_t ticket);
 
 /* Looks, then yields: false when it is time to sleep. */
 bool wait_awake(unsigned *round);
+#define WAIT_SPINS 40 /* rounds without a yield; who begins with this round yields at once */
 /* Another process of the tree has ended the replay: then this one ends, too. */
 void wait_end_if_stopped(void);
 /* Sleeps until somebody has called wait_wake(t). */

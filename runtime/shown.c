@@ -133,11 +133,8 @@ void shown_written(void)
 void shown_end(void)
 {
 	__atomic_fetch_or(&writing, ENDING, __ATOMIC_SEQ_CST);
-	struct {
-		uint64_t sec, nsec;
-	} nap = { 0, 100000 };
 	for (int i = 0; i < 10000 && __atomic_load_n(&writing, __ATOMIC_ACQUIRE) != ENDING; i++)
-		SYS2(__NR_nanosleep, &nap, 0);
+		nap(100000);
 }
 
 void shown_forked(void)

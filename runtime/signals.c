@@ -30,8 +30,7 @@
  */
 #include "runtime/signals.h"
 
-#define SIGSYS_BIT    SIGNAL_BIT(SIGSYS)
-#define fault_signals signals_of_faults
+#define SIGSYS_BIT SIGNAL_BIT(SIGSYS)
 /* Faults come through in our own handlers, too: they copy from and to the program. */
 #define OUR_MASK (~signals_of_faults)
 /* At replay they wait for other threads as well (tickets, the end), and a checkpoint stops whoever waits. */
@@ -79,16 +78,16 @@ void signals_install(struct process *p, int sig)
 	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP || (replaying && sig == CHECKPOINT_SIGNAL))
 		return;
 	bool handled = wish->handler > 1;
-	bool wanted = handled || (wish->handler == 0 && is_fatal_default(sig)) || (fault_signals & SIGNAL_BIT(sig));
+	bool wanted = handled || (wish->handler == 0 && is_fatal_default(sig)) || (signals_of_faults & SIGNAL_BIT(sig));
 	if (replaying)
-		wanted = fault_signals & SIGNAL_BIT(sig);
+		wanted = signals_of_faults & SIGNAL_BIT(sig);
 	if (!wanted) {
 		struct kernel_action plain = { .handler = replaying ? 0 : wish->handler,
 					       .flags = replaying ? 0 : wish->flags & ~(uint64_t)SA_RESTORER };
 		set_kernel_action(sig, &plain);
 		return;
 	}
-	if (handled && fault_signals & SIGNAL_BIT(sig))
+	if (handled && signals_of_faults & SIGNAL_BIT(sig))
 		order_handles_faults(p);
 	if (handled)
 		ours.flags |= wish->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT);
@@ -116,7 +115,7 @@ struct kernel_action signals_action(struct thread *t, int sig, const struct kern
 
 uint64_t signals_kernel_mask(uint64_t mask)
 {
-	return replaying ? 0 : mask & ~(SIGSYS_BIT | NEVER | fault_signals);
+	return replaying ? 0 : mask & ~(SIGSYS_BIT | NEVER | signals_of_faults);
 }
 
 void set_kernel_mask(uint64_t mask)
@@ -156,7 +155,7 @@ void signals_start(const struct start_info *info)
 		bool ignored = info->ignored & SIGNAL_BIT(sig);
 		t->process->actions[sig] = (struct kernel_action){ .handler = ignored };
 		/* the others are as the kernel has them after exec */
-		if (replaying || (!ignored && is_fatal_default(sig)) || (fault_signals & SIGNAL_BIT(sig)))
+		if (replaying || (!ignored && is_fatal_default(sig)) || (signals_of_faults & SIGNAL_BIT(sig)))
 			signals_install(t->process, sig);
 	}
 	set_kernel_mask(t->mask);
@@ -214,7 +213,7 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 {
 	struct thread *t = thread_here();
 	uint64_t pc = context_pc(uc);
-	bool fault = (fault_signals & SIGNAL_BIT(sig)) && info->si_code > 0;
+	bool fault = (signals_of_faults & SIGNAL_BIT(sig)) && info->si_code > 0;
 	if (!fault) {
 		if (!replaying)
 			hold(t, sig, info, uc);

@@ -180,7 +180,7 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 {
 	struct {
 		struct entry e;
-		uint64_t args[5];
+		struct signal_args args;
 		struct block b;
 		uint8_t info[128];
 		struct block b2;
@@ -189,14 +189,16 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 	all->e = (struct entry){ .size = sizeof *all,
 				 .nr = (uint16_t)sig,
 				 .kind = ENTRY_SIGNAL,
-				 .flags = (uint8_t)(flags | 5),
+				 .flags = (uint8_t)(flags | sizeof all->args / 8),
 				 .result = us };
-	all->args[0] = t->front->clock;
-	all->args[1] = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0;
-	/* what sent the signal, and what made its handler, had begun */
-	all->args[2] = __atomic_load_n(&tickets, __ATOMIC_ACQUIRE);
-	all->args[3] = flags & SIGNAL_AT_HOOK ? t->hook_place : t->self->events;
-	all->args[4] = t->self->polls;
+	all->args = (struct signal_args){
+		.ops = t->front->clock,
+		.ticket = flags & SIGNAL_BEFORE ? t->dropped_ticket : 0,
+		/* what sent the signal, and what made its handler, had begun */
+		.now = __atomic_load_n(&tickets, __ATOMIC_ACQUIRE),
+		.place = flags & SIGNAL_AT_HOOK ? t->hook_place : t->self->events,
+		.polls = t->self->polls,
+	};
 	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
 	memcpy(all->info, info, sizeof all->info);
 	all->b2 = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
@@ -249,64 +251,83 @@ struct kernel_action logged_action(struct thread *t, const struct entry *e)
 	struct kernel_action a;
 	const struct block *b = entry_find(e, BLOCK_ACTION, -1);
 	if (!b || b->len != sizeof a)
-		cannot("the trace has a damaged signal entry at event %u", t->log.events);
+		damaged("wrong signal entry at event %u", t->log.events);
 	memcpy(&a, block_data(b), sizeof a);
 	return a;
+}
+
+struct logged_signal {
+	int sig;
+	bool fatal, inexact;
+	struct signal_args args;
+	struct kernel_action action;
+	uint8_t info[128];
+};
+
+static void read_signal(struct thread *t, const struct entry *e, struct logged_signal *s)
+{
+	const struct block *b = entry_find(e, BLOCK_OUT, -1);
+	if (!b || b->len != sizeof s->info || e->nr < 1 || e->nr > SIGNALS)
+		damaged("wrong signal entry at event %u", t->log.events);
+	s->sig = e->nr;
+	s->fatal = e->flags & SIGNAL_FATAL;
+	s->inexact = e->flags & SIGNAL_INEXACT;
+	memcpy(&s->args, e + 1, sizeof s->args);
+	s->action = logged_action(t, e);
+	memcpy(s->info, block_data(b), sizeof s->info);
+}
+
+/* Has the thread come to the event at which it began? */
+static bool is_due(const struct thread *t, const struct entry *e, unsigned flags)
+{
+	const struct signal_args *args = (const struct signal_args *)(e + 1);
+	if (e->kind != ENTRY_SIGNAL)
+		return false;
+	if (args->ops != t->front->clock && !(e->flags & SIGNAL_INEXACT))
+		return false; /* it comes after an op that is not yet done */
+	if ((e->flags ^ flags) & SIGNAL_AT_HOOK ||
+	    (flags & SIGNAL_AT_HOOK && (args->place != t->hook_place || args->polls != t->self->polls)))
+		return false; /* at a hook further on, or after the hooks */
+	/* further on in the op or call that it interrupted: it is asked again there */
+	return flags & SIGNAL_AT_HOOK || e->flags & SIGNAL_INEXACT || args->place == t->self->events;
 }
 
 static void replay_deliver(struct thread *t, unsigned flags)
 {
 	const struct entry *e = log_peek(t);
-	bool before = flags & SIGNAL_BEFORE;
-	if (!e || e->kind != ENTRY_SIGNAL)
+	struct logged_signal s;
+	if (!e || !is_due(t, e, flags))
 		return;
-	const uint64_t *args = (const uint64_t *)(e + 1);
-	if (args[0] != t->front->clock && !(e->flags & SIGNAL_INEXACT))
-		return; /* it comes after an op that is not yet done */
-	if ((e->flags ^ flags) & SIGNAL_AT_HOOK ||
-	    (flags & SIGNAL_AT_HOOK && (args[3] != t->hook_place || args[4] != t->self->polls)))
-		return; /* at a hook further on, or after the hooks */
-	if (!(flags & SIGNAL_AT_HOOK) && !(e->flags & SIGNAL_INEXACT) && args[3] != t->self->events)
-		return; /* further on in the op or call that it interrupted: it is asked again there */
 	while (unlikely(control->follow) && e->flags & SIGNAL_INEXACT)
 		thread_park(t); /* a timer is not in memory: none may be under way at a checkpoint */
-	if (e->flags & SIGNAL_INEXACT) {
-		if (!before) {
-			/* it came in the middle of nowhere: go on, and begin it when as much time has passed */
+	if (!(flags & SIGNAL_BEFORE)) {
+		if (e->flags &
+		    SIGNAL_INEXACT) /* in the middle of nowhere: go on, and begin it when as much time has passed */
 			arm_timer(t, (uint64_t)MAX(e->result, 1000));
+		if (e->flags & (SIGNAL_INEXACT | SIGNAL_BEFORE))
 			return;
-		}
-	} else if (!before && e->flags & SIGNAL_BEFORE) {
-		return;
 	}
 	/* One that came after a call, found before another: the call was of a futex, and is not made again. */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
-	if (e->flags & SIGNAL_INEXACT)
+	read_signal(t, e, &s);
+	if (s.inexact)
 		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
-	int sig = e->nr;
-	uint8_t info[128];
-	const struct block *b = entry_find(e, BLOCK_OUT, -1);
-	if (!b || b->len != sizeof info || sig < 1 || sig > SIGNALS)
-		cannot("the trace has a damaged signal entry at event %u", t->log.events);
-	memcpy(info, block_data(b), sizeof info);
-	bool fatal = e->flags & SIGNAL_FATAL;
-	struct kernel_action action = logged_action(t, e);
 	cut_region(t, flags);
 	if (!one_thread) {
-		if (args[1])
-			ticket_enter(args[1] - 1); /* the call that it interrupted had begun */
-		ticket_leave(t, args[2]);
+		if (s.args.ticket)
+			ticket_enter(s.args.ticket - 1); /* the call that it interrupted had begun */
+		ticket_leave(t, s.args.now);
 	}
 	log_take(t);
-	if (fatal) {
+	if (s.fatal) {
 		thread_wait_for_others(t);
 		deadlock_leave();
-		die_by_signal(sig);
+		die_by_signal(s.sig);
 	}
 	if (unlikely(races_watch))
 		races_handler_begins(t);
-	begin_handler(t, sig, info, action);
+	begin_handler(t, s.sig, s.info, s.action);
 }
 
 void signals_deliver_now(struct thread *t, bool before)
@@ -329,60 +350,61 @@ void signals_deliver_at_hook(struct thread *t)
 		record_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
 }
 
+/* A signal has waited long enough for an event: it begins where the thread is. */
+static bool take_inexact(struct thread *t, struct logged_signal *s)
+{
+	int i = deliverable(t);
+	struct held_signal h;
+	if (i < 0)
+		return false;
+	take_held(t, i, &h);
+	s->sig = h.sig;
+	s->action = signals_action(t, s->sig, 0);
+	s->fatal = s->action.handler == 0;
+	memcpy(s->info, h.info, sizeof s->info);
+	if (s->action.handler == 1)
+		return false;
+	if (s->fatal)
+		shown_end();
+	else if (unlikely(control->ring))
+		cannot("signal %d came while the program computed, and made no system call for %u ms: where its "
+		       "handler begins cannot be recorded, and --ring needs an exact recording; build the program with "
+		       "heddle-cc, or record it without --ring",
+		       (long)s->sig, (unsigned long)HOLD_MS);
+	log_signal(t, s->sig, SIGNAL_INEXACT | (s->fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, s->info, &s->action);
+	return true;
+}
+
+static bool take_inexact_again(struct thread *t, struct logged_signal *s)
+{
+	const struct entry *e = log_peek(t);
+	if (!e || e->kind != ENTRY_SIGNAL || !(e->flags & SIGNAL_INEXACT))
+		return false;
+	read_signal(t, e, s);
+	if (!one_thread)
+		ticket_leave(t, s->args.now);
+	log_take(t);
+	return true;
+}
+
 void on_timer(struct thread *t, void *uc)
 {
-	uint64_t pc = context_pc(uc);
+	struct logged_signal s;
 	t->timer_us = 0;
 	/* An event is under way after all, or a bracket is open: it ends soon, and `until` brings the thread here
 	   then. */
-	if (in_runtime(pc) || (!replaying && t->self && t->self->events & 1)) {
+	if (in_runtime(context_pc(uc)) || (!replaying && t->self && t->self->events & 1)) {
 		arm_timer(t, HOLD_MS * 1000);
 		return;
 	}
-	uint8_t info[128];
-	struct kernel_action a;
-	int sig;
-	bool fatal;
-	if (replaying) {
-		const struct entry *e = log_peek(t);
-		if (!e || e->kind != ENTRY_SIGNAL || !(e->flags & SIGNAL_INEXACT))
-			return;
-		sig = e->nr;
-		fatal = e->flags & SIGNAL_FATAL;
-		memcpy(info, block_data(entry_blocks(e)), sizeof info);
-		if (!one_thread)
-			ticket_leave(t, ((const uint64_t *)(e + 1))[2]);
-		a = logged_action(t, e);
-		log_take(t);
-	} else {
-		int i = deliverable(t);
-		if (i < 0)
-			return;
-		struct held_signal h;
-		take_held(t, i, &h);
-		sig = h.sig;
-		a = signals_action(t, sig, 0);
-		fatal = a.handler == 0;
-		memcpy(info, h.info, sizeof info);
-		if (a.handler == 1)
-			return;
-		if (fatal)
-			shown_end();
-		else if (unlikely(control->ring))
-			cannot("signal %d came while the program computed, and made no system call for %u ms: where "
-			       "its handler begins "
-			       "cannot be recorded, and --ring needs an exact recording; build the program with "
-			       "heddle-cc, or record it "
-			       "without --ring",
-			       (long)sig, (unsigned long)HOLD_MS);
-		log_signal(t, sig, SIGNAL_INEXACT | (fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, info, &a);
-	}
+	if (!(replaying ? take_inexact_again : take_inexact)(t, &s))
+		return;
 	__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
-	if (fatal && replaying)
+	if (s.fatal && replaying)
 		thread_wait_for_others(t);
-	if (fatal)
-		die_by_signal(sig);
-	begin_handler_from(uc, t, sig, info, &a);
+	if (s.fatal)
+		die_by_signal(s.sig);
+	begin_handler_from(uc, t, s.sig, s.info, &s.action);
 	signals_update_held(t);
 	*context_mask(uc) = signals_kernel_mask(t->mask);
 }

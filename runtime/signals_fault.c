@@ -7,19 +7,17 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 {
 	struct {
 		struct entry e;
-		uint64_t args[4];
+		struct fault_args args;
 		struct block b;
 		struct kernel_action action;
 	} *all = log_reserve(t, sizeof *all);
 	all->e = (struct entry){ .size = sizeof *all,
 				 .nr = (uint16_t)sig,
 				 .kind = ENTRY_FAULT,
-				 .flags = (uint8_t)(4 | (fatal ? SIGNAL_FATAL : 0) | (place ? SIGNAL_AT_HOOK : 0)),
+				 .flags = (uint8_t)(sizeof all->args / 8 | (fatal ? SIGNAL_FATAL : 0) |
+						    (place ? SIGNAL_AT_HOOK : 0)),
 				 .result = (int64_t)addr };
-	all->args[0] = pc;
-	all->args[1] = grouped;
-	all->args[2] = 0;
-	all->args[3] = place;
+	all->args = (struct fault_args){ .pc = pc, .grouped = grouped, .place = place };
 	all->b = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
 	all->action = *a;
 	log_commit(t, sizeof *all);
@@ -32,18 +30,18 @@ static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, u
 {
 	futex_pass(t);
 	const struct entry *e = log_peek(t);
-	if (!e && (control->root_status == ~0u || image_number != control->root_image || (control->root_status & 0x7f)))
+	if (!e && (control->root_status == STATUS_UNKNOWN || image_number != control->root_image || root_signal()))
 		replay_ended(t); /* killed before it was logged */
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
-	const uint64_t *args = (const uint64_t *)(e + 1);
-	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || args[3] != place ||
-	    (args[0] != pc && !(hooked && e->flags & SIGNAL_FATAL))) {
+	const struct fault_args *args = (const struct fault_args *)(e + 1);
+	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || args->place != place ||
+	    (args->pc != pc && !(hooked && e->flags & SIGNAL_FATAL))) {
 		t->regs.pc = pc; /* only now: a handler that begins in a hook returns to the hook, not to its caller */
 		diverged(t, e, TEXT_OF(now));
 	}
 	bool fatal = e->flags & SIGNAL_FATAL;
-	*grouped = args[1];
+	*grouped = args->grouped;
 	*a = logged_action(t, e);
 	log_take(t);
 	return fatal;
@@ -128,13 +126,7 @@ void give_counter(struct thread *t, void *uc)
 		log_take(t);
 	} else {
 		value = read_counter(uc);
-		size_t size = sizeof(struct entry) + 8;
-		struct entry *e = log_reserve(t, size);
-		*e = (struct entry){
-			.size = (uint32_t)size, .kind = ENTRY_COUNTER, .flags = 1, .result = (int64_t)value
-		};
-		memcpy(e + 1, &pc, 8);
-		log_commit(t, size);
+		log_numbers(t, ENTRY_COUNTER, (int64_t)value, 1, &pc);
 	}
 	context_give_counter(uc, value);
 }

@@ -25,7 +25,6 @@ static uint32_t slots_lock;   /* record: who chooses a slot */
 static uint32_t prepare_lock; /* replay: who uses one for the first time */
 
 bool memory_torn;
-#define ENTRIES ((struct sync_entries *)MAP_ENTRIES)
 
 const uint32_t *thread_highest_at(void)
 {
@@ -37,20 +36,12 @@ uint32_t thread_highest(void)
 	return __atomic_load_n(&highest, __ATOMIC_ACQUIRE);
 }
 
-static _Noreturn void no_room_for_thread(long error)
-{
-	cannot("no memory for a thread: error %d\n"
-	       "heddle: each takes a few mappings and some address space; see vm.max_map_count, ulimit -v and `heddle "
-	       "doctor`",
-	       -error);
-}
-
 static void map_room(uint64_t from, uint64_t to)
 {
 	long r = own_map(from, to - from, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	if (is_error(r))
-		no_room_for_thread(r);
+		no_memory("a thread", r);
 }
 
 struct thread *thread_prepare(uint32_t slot)
@@ -93,7 +84,7 @@ static bool is_gone(const struct thread *t)
 }
 
 /* Record: the lowest slot that nobody uses. */
-static uint32_t choose_slot(void)
+uint32_t thread_choose_slot(void)
 {
 	brief_lock(&slots_lock);
 	uint32_t slot = 0;
@@ -107,14 +98,14 @@ static uint32_t choose_slot(void)
 }
 
 /* Replay: the thread that had this slot before must really be gone. It may itself wait, in its last call. */
-static void wait_for_slot(struct thread *t, uint32_t slot)
+void thread_wait_for_slot(struct thread *t, uint32_t slot)
 {
 	if (slot >= MAP_SLOTS)
-		cannot("the trace has a thread in slot %u, which cannot be: it is damaged", (unsigned long)slot);
+		damaged("a thread in slot %u, which cannot be", (unsigned long)slot);
 	if (slot >= highest)
 		return;
 	wait_ready(t, is_free, thread_of(slot), "the end of the thread that had the slot of the one that it creates");
-	for (unsigned round = 40; !is_gone(thread_of(slot));)
+	for (unsigned round = WAIT_SPINS; !is_gone(thread_of(slot));)
 		wait_a_little(&round);
 }
 
@@ -211,11 +202,7 @@ _Noreturn void thread_child(struct thread *t)
 		while (!__atomic_load_n(&t->born, __ATOMIC_ACQUIRE))
 			futex_wait(&t->born, 0, 100);
 		t->front->tid = t->real_tid;
-		size_t size = sizeof(struct entry) + 8;
-		struct entry *e = log_reserve(t, size);
-		*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_THREAD, .flags = 1, .result = t->real_tid };
-		*(uint64_t *)(e + 1) = t->tls;
-		log_commit(t, size);
+		log_numbers(t, ENTRY_THREAD, t->real_tid, 1, &t->tls);
 	}
 	signals_thread_start(t);
 	if (unlikely(turns_wanted))
@@ -230,7 +217,7 @@ _Noreturn void thread_child(struct thread *t)
 static void record_clone(struct call *c)
 {
 	bool by_libc = c->t->reserved;
-	uint32_t slot = by_libc ? c->t->reserved - 1 : choose_slot();
+	uint32_t slot = by_libc ? c->t->reserved - 1 : thread_choose_slot();
 	c->t->reserved = 0;
 	bool first = one_thread;
 	atomics_begin();
@@ -278,7 +265,7 @@ static void replay_clone(struct call *c)
 	uint32_t slot = child ? (uint32_t)child->addr : 0;
 	c->t->reserved = 0;
 	if (child)
-		wait_for_slot(c->t, slot);
+		thread_wait_for_slot(c->t, slot);
 	if (e && order_syncs()) { /* before it waits for other calls, as then */
 		struct thread *t = child ? thread_prepare(slot) : 0;
 		if (t && !t->log.data)
@@ -322,165 +309,6 @@ void thread_clone(struct call *c)
 		record_clone(c);
 }
 
-/* ---- what libheddle.so tells about threads -------------------------------------------------- */
-
-/*
- * The room of a slot is mapped once; what an earlier thread left there is there again at replay. Only the part that the
- * thread to come asks for can be used: below lies its guard, which faults as that of libc's own stacks does.
- */
-static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
-{
-	static uint64_t usable_from[MAP_SLOTS]; /* by slot; 0: not mapped yet */
-	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM, end = base + MAP_THREAD_STACK_ROOM;
-	uint64_t stack = end - ALIGN_UP(size, page_size), was = usable_from[slot];
-	long r = 0;
-
-	if (!was) {
-		r = own_map(base, MAP_THREAD_STACK_ROOM, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_STACK, -1, 0);
-		was = end;
-	}
-	if (!is_error(r) && stack < was)
-		r = own_protect(stack, was - stack, PROT_READ | PROT_WRITE);
-	else if (!is_error(r) && stack > was)
-		r = own_protect(was, stack - was, PROT_NONE);
-	if (is_error(r))
-		no_room_for_thread(r);
-	usable_from[slot] = stack;
-	return stack;
-}
-
-/* Reserves the slot of the thread that the caller is about to create, says it, and gives a stack for it; 0: too
-   large. */
-long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64_t to, uint64_t d)
-{
-	(void)d;
-	op_begin(t);
-	t->reserved = (uint32_t)op_outcome(t, replaying ? 0 : choose_slot() + 1);
-	uint32_t slot = t->reserved - 1;
-	if (slot >= MAP_SLOTS)
-		diverged(t, log_peek(t), "the program creates a thread");
-	op_end(t);
-	*(uint32_t *)to = slot;
-	if (size > MAP_THREAD_STACK_ROOM || guard > MAP_THREAD_STACK_ROOM ||
-	    size + guard + 2 * page_size > MAP_THREAD_STACK_ROOM)
-		return 0;
-	if (replaying)
-		wait_for_slot(t, slot);
-	return (long)stack_of_slot(slot, size);
-}
-
-/* pthread_create failed after all. */
-long sync_thread_cancel_reserve(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)a, (void)b, (void)c, (void)d;
-	if (t->reserved && !replaying)
-		thread_of(t->reserved - 1)->state = THREAD_NONE;
-	t->reserved = 0;
-	return 0;
-}
-
-/* The slot of a pthread_t: stacks of ours say it by their address, others by their TLS. */
-struct thread *thread_of_pthread(uint64_t pthread)
-{
-	if (pthread >= MAP_STACKS_BASE && pthread < MAP_STACKS_END)
-		return thread_of((uint32_t)((pthread - MAP_STACKS_BASE) / MAP_THREAD_STACK_ROOM));
-	struct thread *last = thread_of(0);
-	for (uint32_t slot = 1; slot < thread_highest(); slot++) {
-		struct thread *t = thread_of(slot);
-		/* a stack of the program's own may have had others */
-		if (t->tls == pthread + ENTRIES->tls_offset && (!last->slot || t->number > last->number))
-			last = t;
-	}
-	return last;
-}
-
-long sync_thread_slot(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)t, (void)b, (void)c, (void)d;
-	return thread_of_pthread(pthread)->slot;
-}
-
-/* Nobody will look at this thread any more (joined, or detached): its slot may be used again after its end. */
-long sync_thread_released(struct thread *t, uint64_t slot, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)t, (void)b, (void)c, (void)d;
-	__atomic_store_n(&thread_of((uint32_t)slot)->claimed, 0, __ATOMIC_RELEASE);
-	return 0;
-}
-
-/* The thread's id, or 0 if it has ended. An outcome: when libc's own copy of it is cleared is the kernel's affair. */
-static long id_if_running(struct thread *t, struct thread *other)
-{
-	long id = 0;
-	op_begin(t);
-	/* a thread that has just been created tells its id as soon as it runs */
-	while (!replaying && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED &&
-	       !(id = __atomic_load_n(&other->front->tid, __ATOMIC_RELAXED)))
-		SYS0(__NR_sched_yield);
-	id = op_outcome(t, id);
-	if (!id)
-		op_edge(t, other->end_stamp);
-	op_end(t);
-	return id;
-}
-
-/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for
-   a word that the program uses for something else. */
-static void wait_for_cleared(const struct thread *t)
-{
-	uint32_t word;
-	for (unsigned round = 0; round < 20000; wait_a_little(&round))
-		if (!t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid)
-			return;
-}
-
-/*
- * The caller has the section of ends. A thread that has left it is as good as gone: then libc must find its id cleared,
- * at record and replay. Any other cannot come to its end before the caller leaves the section.
- */
-long sync_thread_settled(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)t, (void)b, (void)c, (void)d;
-	const struct thread *other = thread_of_pthread(pthread);
-	if (__atomic_load_n(&other->settled, __ATOMIC_ACQUIRE))
-		wait_for_cleared(other);
-	return 0;
-}
-
-/* Waits for the thread's end. try: 1: EBUSY instead, 2: see id_if_running(); until: a deadline of `clock`, or 0. */
-long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t try, uint64_t clock, uint64_t until)
-{
-	struct thread *other = thread_of_pthread(pthread);
-	long r = 0;
-	if (try == 2)
-		return id_if_running(t, other);
-	op_begin(t);
-	/* acquire: with the release in thread_exit() */
-	while (!replaying && !r && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED) {
-		r = try ? EBUSY : -sync_wait(t, &other->state, THREAD_RUNS, (int)clock, (const int64_t *)until);
-		if (r == EINTR)
-			return SYNC_INTERRUPTED;
-		if (r == EAGAIN)
-			r = 0;
-	}
-	r = op_outcome(t, r);
-	if (!r)
-		op_edge(t, other->end_stamp);
-	op_end(t);
-	if (!r) /* else libc would wait for that, or not, and leave other bytes on the stack */
-		wait_for_cleared(other);
-	return r;
-}
-
-/* Has it ended? For libheddle.so itself: the program does not join it, and it orders nothing of the program's
-   (runtime/races/ knows ops by their functions). */
-long sync_thread_gone(struct thread *t, uint64_t pthread, uint64_t b, uint64_t c, uint64_t d)
-{
-	(void)b, (void)c, (void)d;
-	return !sync_thread_joined(t, pthread, 1, 0, 0);
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
 void thread_exit(struct call *c)
@@ -509,18 +337,28 @@ void thread_exit(struct call *c)
 	__atomic_fetch_sub(&live, 1, __ATOMIC_ACQ_REL);
 	/* from here on nothing of the slot may be touched: who sees ENDED waits for the kernel to be done, too */
 	__atomic_store_n(&t->state, THREAD_ENDED, __ATOMIC_RELEASE);
-	sync_wake(&t->state, 0x7fffffff);
+	sync_wake(&t->state, WAKE_ALL);
 	if (unlikely(turns_wanted))
 		turns_ended(t);
 	for (;;)
 		SYS1(__NR_exit, c->args[0]);
 }
 
-void thread_wait_for_cleared(void)
+/* The kernel clears the word of a thread that has ended, soon after. It gives no sign of it but that; the limit is for
+   a word that the program uses for something else. */
+void thread_wait_for_cleared(const struct thread *t)
+{
+	uint32_t word;
+	for (unsigned round = 0; round < 20000; wait_a_little(&round))
+		if (!t->clear_tid || user_copy(&word, (void *)t->clear_tid, sizeof word) || word != t->front->tid)
+			return;
+}
+
+void thread_wait_for_all_cleared(void)
 {
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (thread_of(slot)->state == THREAD_ENDED)
-			wait_for_cleared(thread_of(slot));
+			thread_wait_for_cleared(thread_of(slot));
 }
 
 /* Looked at and cleared by the kernel: the memory may be gone, and a fault here would find the signal stack in use. */
@@ -603,49 +441,6 @@ void thread_forked(struct thread *t)
 		thread_of(slot)->log.data = 0;
 }
 
-/* ---- from libheddle.so ------------------------------------------------------------------------------ */
-
-long sync_run(struct thread *t);
-long sync_run(struct thread *t)
-{
-	for (;;) {
-		sync_function *f = (sync_function *)SYNC_CALL_ARG(&t->regs, 0);
-		const uint64_t args[4] = { SYNC_CALL_ARG(&t->regs, 1), SYNC_CALL_ARG(&t->regs, 2),
-					   SYNC_CALL_ARG(&t->regs, 3), SYNC_CALL_ARG(&t->regs, 4) };
-		t->op_function = f;
-		long r = f(t, args[0], args[1], args[2], args[3]);
-		t->op_function = 0;
-		if (unlikely(races_watch))
-			races_returned(t, (uint64_t)f, args, r);
-		if (likely(r != SYNC_INTERRUPTED)) {
-			/* sem_wait has the token: who is cancelled now would lose it, and the type of cancellation is
-			   still the one for waiting */
-			bool later = f == sync_sem_take && !r;
-			if (unlikely(t->held || replaying) && !later) {
-				regs_returned(&t->regs, (uint64_t)r);
-				signals_deliver(t, false);
-			}
-			log_settled(t, true);
-			return r;
-		}
-		/* the handler's frame leads back into sync_call with the same arguments */
-		signals_deliver(t, true);
-	}
-}
-
-void thread_fill_entries(void)
-{
-	long r =
-		own_map(MAP_ENTRIES, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	if (is_error(r))
-		cannot("no memory: error %d", -r);
-	struct sync_entries *e = (void *)r;
-	*e = (struct sync_entries){ .version = TRACE_VERSION, .call = sync_call, .self = sync_self };
-#define SYNC_FILL(name) e->functions[SYNC_##name] = sync_##name;
-	SYNC_FUNCTIONS(SYNC_FILL)
-#undef SYNC_FILL
-}
-
 /* ---- replay: standing still ------------------------------------------------------------------------ */
 
 _Noreturn void thread_stay(struct thread *t)
@@ -670,8 +465,7 @@ void thread_park(struct thread *t)
 		replay_all_ended(t);
 	for (uint32_t never = 0;;) {
 		futex_wait(&never, 0, 1000);
-		if (control->stop)
-			SYS1(__NR_exit_group, 123);
+		wait_end_if_stopped();
 		if (__atomic_load_n(&parked, __ATOMIC_ACQUIRE) >= __atomic_load_n(&live, __ATOMIC_ACQUIRE))
 			replay_all_ended(t);
 	}
@@ -704,10 +498,7 @@ void thread_wait_for_others(struct thread *t)
 			round = MIN(round, 100);
 		wait_end_if_stopped();
 		last = now;
-		struct {
-			uint64_t sec, nsec;
-		} nap = { 0, round < 100 ? 20000 : 500000 };
-		SYS2(__NR_nanosleep, &nap, 0);
+		nap(round < 100 ? 20000 : 500000);
 	}
 	__atomic_store_n(&t->state, THREAD_RUNS, __ATOMIC_RELEASE);
 }

@@ -74,12 +74,8 @@ static void settle(uint32_t but)
 {
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		for (unsigned look = 0; slot != but && look < 20000 && state_of(slot) == ASLEEP && !sleeps(slot);
-		     look++) {
-			struct {
-				uint64_t sec, nsec;
-			} nap = { 0, look < 20 ? 0 : 50000 };
-			SYS2(__NR_nanosleep, &nap, 0);
-		}
+		     look++)
+			nap(look < 20 ? 0 : 50000);
 }
 
 /* 1 + the next thread that can run, 0: none. */
@@ -231,31 +227,28 @@ static void leave_entry(const struct thread *t, struct turns_entry e)
 	file->log[file->entries++] = e;
 }
 
-#define HOOK_NUMBER(name) HOOK_##name,
-enum hook_number { HOOK_OPS(HOOK_NUMBER) };
-
 void turns_access(struct thread *t, unsigned number)
 {
 	uint64_t site = SYNC_CALL_ARG(&t->regs, 1), addr = SYNC_CALL_ARG(&t->regs, 2), a = SYNC_CALL_ARG(&t->regs, 3),
 		 b = SYNC_CALL_ARG(&t->regs, 4);
 	struct turns_entry e = { .slot = t->slot, .kind = TURNS_ACCESS, .object = addr, .site = site };
 	switch ((enum hook_number)number) {
-	case HOOK_load:
-	case HOOK_load_wide: e.size = (uint32_t)a, e.flags = TURNS_READS; break;
-	case HOOK_store:
-	case HOOK_store_wide: e.size = (uint32_t)a, e.flags = TURNS_WRITES; break;
-	case HOOK_rmw: e.size = a & 0xff, e.flags = TURNS_READS | TURNS_WRITES; break;
-	case HOOK_cas: e.size = (uint32_t)a, e.flags = TURNS_READS | TURNS_WRITES; break;
-	case HOOK_rmw_wide:
-	case HOOK_cas_wide: e.size = 16, e.flags = TURNS_READS | TURNS_WRITES; break;
-	case HOOK_set:
-	case HOOK_copy: e.size = (uint32_t)b, e.flags = TURNS_WRITES; break;
-	case HOOK_enter: e.size = (uint32_t)a, e.flags = (uint8_t)(b & (HOOK_READ | HOOK_WRITE)); break;
+	case HOOK_NUMBER_load:
+	case HOOK_NUMBER_load_wide: e.size = (uint32_t)a, e.flags = TURNS_READS; break;
+	case HOOK_NUMBER_store:
+	case HOOK_NUMBER_store_wide: e.size = (uint32_t)a, e.flags = TURNS_WRITES; break;
+	case HOOK_NUMBER_rmw: e.size = a & 0xff, e.flags = TURNS_READS | TURNS_WRITES; break;
+	case HOOK_NUMBER_cas: e.size = (uint32_t)a, e.flags = TURNS_READS | TURNS_WRITES; break;
+	case HOOK_NUMBER_rmw_wide:
+	case HOOK_NUMBER_cas_wide: e.size = 16, e.flags = TURNS_READS | TURNS_WRITES; break;
+	case HOOK_NUMBER_set:
+	case HOOK_NUMBER_copy: e.size = (uint32_t)b, e.flags = TURNS_WRITES; break;
+	case HOOK_NUMBER_enter: e.size = (uint32_t)a, e.flags = (uint8_t)(b & (HOOK_READ | HOOK_WRITE)); break;
 	default: return;
 	}
 	e.point = come_to_point(t, e.flags & TURNS_WRITES);
 	leave_entry(t, e);
-	if (number != HOOK_copy)
+	if (number != HOOK_NUMBER_copy)
 		return;
 	e.object = a;
 	e.flags = TURNS_READS;

@@ -13,7 +13,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAY = {
     'trace': ('trace/',),
-    'runtime': ('runtime/', 'compiler/hooks.h', 'trace/format.h', 'trace/debug.h', 'trace/watched.h', 'trace/turns.h', 'loader/arch/', 'loader/patch.h', 'loader/elf.h'),
+    'runtime': ('runtime/', 'compiler/hooks.h', 'trace/format.h', 'trace/debug.h', 'trace/watched.h', 'trace/turns.h', 'trace/numbers.h', 'loader/arch/', 'loader/patch.h', 'loader/elf.h'),
     'loader': ('loader/', 'runtime/', 'trace/format.h', 'trace/checkpoint.h'),
     'commands': ('commands/', 'compiler/hooks.h', 'trace/', 'runtime/order/order.h', 'runtime/order/model.h', 'runtime/order/light.h', 'runtime/syscalls/describe.h', 'runtime/memory/map.h'),
     'interpose': ('interpose/', 'compiler/hooks.h', 'runtime/', 'trace/format.h'),

@@ -19,6 +19,7 @@
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
+#include <stddef.h>
 #include <stdint.h>
 #include "trace/mask.h"
 
@@ -61,13 +62,10 @@ enum entry_kind {
 	ENTRY_SIGNAL,	 /* the program's handler, or a fatal default action, began here;
 			      nr is the signal, result the number of microseconds since the
 			      last event (SIGNAL_INEXACT only), BLOCK_OUT holds the siginfo, BLOCK_ACTION what
-			      the program wanted to be done with the signal at that moment; arguments: this
-			      thread's op count, 1 + the ticket of a call it interrupted (0: none), tickets taken,
-			      twice the hooked accesses done (plus 1 at an access, SIGNAL_AT_HOOK), polls passed */
+			      the program wanted to be done with the signal at that moment; arguments: struct
+			      signal_args */
 	ENTRY_FAULT,	 /* a signal the program's own instruction raised; nr the signal,
-			      result the faulting address; arguments: the pc, 1 if it was between the hooks enter and
-			      leave, 0, where a hook's access faulted in its order (SIGNAL_AT_HOOK): twice
-			      the hooked accesses done, plus 1; BLOCK_ACTION as above */
+			      result the faulting address; arguments: struct fault_args; BLOCK_ACTION as above */
 	ENTRY_VFORK,	 /* a vfork child runs from here in this stream until ENTRY_VFORK_END */
 	ENTRY_VFORK_END, /* it called exec or exit, or died; the parent goes on */
 	ENTRY_CHECKSUM,	 /* result is the hash of all writable memory at this point */
@@ -90,11 +88,26 @@ enum entry_kind {
 };
 
 #define ENTRY_ARGS(flags) ((flags)&7) /* 0..6 arguments follow */
-#define ENTRY_TICKETS	  0x08	      /* tickets follow; absent: nobody else was between */
-#define SIGNAL_BEFORE	  0x10	      /* ENTRY_SIGNAL: before the next call, which then runs (again) */
-#define SIGNAL_INEXACT	  0x20	      /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
-#define SIGNAL_FATAL	  0x40	      /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
-#define SIGNAL_AT_HOOK	  0x80 /* ENTRY_SIGNAL, ENTRY_FAULT: at the hooked access that its fourth argument counts to */
+struct signal_args {
+	uint64_t ops;	 /* this thread's op count */
+	uint64_t ticket; /* 1 + the ticket of a call it interrupted; 0: none */
+	uint64_t now;	 /* tickets taken */
+	uint64_t place;	 /* twice the hooked accesses done; plus 1 at an access (SIGNAL_AT_HOOK) */
+	uint64_t polls;	 /* passed */
+};
+struct fault_args {
+	uint64_t pc;
+	uint64_t grouped; /* 1: between the hooks enter and leave */
+	uint64_t zero;
+	uint64_t
+		place; /* of a hook's access that faulted in its order (SIGNAL_AT_HOOK): as signal_args.place; else 0 */
+};
+_Static_assert(offsetof(struct signal_args, place) == offsetof(struct fault_args, place), "hooks look there for both");
+#define ENTRY_TICKETS  0x08 /* tickets follow; absent: nobody else was between */
+#define SIGNAL_BEFORE  0x10 /* ENTRY_SIGNAL: before the next call, which then runs (again) */
+#define SIGNAL_INEXACT 0x20 /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
+#define SIGNAL_FATAL   0x40 /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */
+#define SIGNAL_AT_HOOK 0x80 /* ENTRY_SIGNAL, ENTRY_FAULT: at the hooked access that its fourth argument counts to */
 #define ENTRY_CONTINUED \
 	0x80 /* ENTRY_SYSCALL, START, PAGES, MORE: an ENTRY_MORE or ENTRY_CUT follows and belongs to it */
 
@@ -178,14 +191,21 @@ struct ring_header {
 		forks; /* forked children that still look at `front` here, because they have no ring of their own yet */
 	uint64_t call; /* --ring: 1 + the ticket of the last call that was begun */
 	uint64_t unsettled; /* --ring: 1 from before an op counts until no signal can begin with its end any more */
-	uint64_t front[8];  /* struct front of runtime/sync/sync.h; front[0]: synchronisation ops finished,
-				front[1]: the last one that others could see, finished or not */
+	uint64_t front[8];  /* struct front of runtime/sync/sync.h */
 };
-/* Further on in the header's room. */
-#define RING_SELF_AT \
-	1024 /* struct hook_self of compiler/hooks.h; its first number: twice the hooked accesses finished, plus
-			    1 inside one; begun: 1 + the last access that the runtime began */
+/* Further on in the header's room: struct hook_self of compiler/hooks.h, and struct order_room. */
+#define RING_SELF_AT  1024
 #define ORDER_ROOM_AT 4096
+
+/* What heddle reads of the two structs of the runtime's, as numbers of 8 bytes. */
+enum {
+	FRONT_FINISHED = 0, /* synchronisation ops finished */
+	FRONT_SHOWN = 1,    /* the last one that others could see, finished or not */
+	SELF_EVENTS = 0,    /* twice the hooked accesses finished, plus 1 inside one */
+	SELF_POLLS = 5,
+	SELF_BEGUN = 7, /* 1 + the last access that the runtime began */
+	SELF_READ = 8	/* so many of them */
+};
 
 /* The newest part of the thread's order log: becomes an ENTRY_ORDER when it is full, or at the end. */
 struct order_room {
@@ -251,11 +271,28 @@ struct chunk_header {
 
 enum run_mode { MODE_RECORD = 1, MODE_REPLAY = 2 };
 
+/* Yes or no: members of struct control and of struct meta. */
+#define SETTINGS(X) X(patch) X(atomics) X(checksum) X(verify) X(paranoid)
+
+/* Heddle's own exit statuses. High, because record and replay pass on the program's. */
+enum { EXIT_RACES = 120, EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 123 };
+
+#define STATUS_UNKNOWN (~0u) /* as a wait status: how the process ended was not seen */
+
+/* Replay: stops a thread for a checkpoint (SIGPWR, which programs do not use). */
+#define CHECKPOINT_SIGNAL 30
+
+/* What a recording does not have. */
+enum not_recorded {
+	SHARED_MEMORY = 1, /* processes share writable memory: the order in which they use it */
+	OWN_FILTER = 2,	   /* the program wanted a seccomp filter of its own: it is not in force */
+};
+
 /* How the run of the tree ended, set once by the first who knows (0: goes on). */
 enum stop_kind {
 	STOP_NONE = 0,
-	STOP_CANNOT,   /* heddle cannot go on (unknown call, disk full): exit 122 */
-	STOP_DIVERGED, /* replay left the recording: exit 123 */
+	STOP_CANNOT,   /* heddle cannot go on (unknown call, disk full): EXIT_CANNOT */
+	STOP_DIVERGED, /* replay left the recording: EXIT_DIVERGED */
 	STOP_ENDED,    /* replay reached the end of a recording that has no end: exit 0 */
 };
 
@@ -328,7 +365,7 @@ struct control {
 	uint32_t missing_count;
 	uint32_t several;   /* replay: the trace has more than one image */
 	uint32_t show_lock; /* record: process that writes to stdout or stderr right now, 0: none (futex) */
-	/* settings, from `heddle record`'s options; stored in meta.json and restored for replay */
+	/* from `heddle record`'s options; those of SETTINGS are stored in meta.json and restored for replay */
 	uint32_t patch;		  /* 0: every system call traps (--no-patch) */
 	uint32_t atomics;	  /* 1: atomic instructions of unmodified code are ops (not with --no-atomics) */
 	uint32_t chaos;		  /* > 0: perturb scheduling; the seed */
@@ -353,9 +390,9 @@ struct control {
 	uint32_t ring;	      /* record: 1: --ring: one process, which a replay follows */
 	uint32_t filtered;    /* 1: the seccomp filter is installed, descendants inherit it */
 	uint32_t root_image;  /* the image whose end is the end of the run; 0 unless one process is replayed alone */
-	uint32_t root_status; /* replay: wait status of the recorded root process, or ~0 if unknown */
+	uint32_t root_status; /* replay: wait status of the recorded root process, or STATUS_UNKNOWN */
 	uint32_t inexact;     /* signals delivered at no event */
-	uint32_t shares_memory;		/* record: 1: processes share writable memory, whose order is not recorded */
+	uint32_t not_recorded;		/* enum not_recorded, ORed: what the user is told of */
 	uint32_t runs_done, runs_exact; /* replay with repeat */
 	uint32_t processes; /* record: that have been forked, and images that have started; 1: there is nobody else */
 	uint32_t stop;	    /* enum stop_kind */

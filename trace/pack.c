@@ -487,11 +487,11 @@ uint64_t trace_ring_packed(const struct trace_ring *ring)
 void trace_ring_limits(const struct trace_ring *ring, struct follow_tail *tail)
 {
 	const uint64_t *self = (const uint64_t *)((const uint8_t *)ring->header + RING_SELF_AT);
-	uint64_t ops = __atomic_load_n(&ring->header->front[0], __ATOMIC_RELAXED);
+	uint64_t ops = __atomic_load_n(&ring->header->front[FRONT_FINISHED], __ATOMIC_RELAXED);
 
 	tail->ops = ops;
-	tail->accesses = __atomic_load_n(&self[0], __ATOMIC_RELAXED) & ~1ull;
-	tail->polls = __atomic_load_n(&self[5], __ATOMIC_RELAXED);
+	tail->accesses = __atomic_load_n(&self[SELF_EVENTS], __ATOMIC_RELAXED) & ~1ull;
+	tail->polls = __atomic_load_n(&self[SELF_POLLS], __ATOMIC_RELAXED);
 	tail->call = __atomic_load_n(&ring->header->call, __ATOMIC_RELAXED);
 }
 
@@ -565,13 +565,13 @@ static size_t last_entries(const struct trace_ring *ring, uint8_t *to, uint32_t 
 	} last = { { .size = sizeof last, .kind = ENTRY_LAST, .flags = 1 }, 0 };
 	/* the second: an op that was under way, and that others have seen */
 	const uint64_t *ops = ring->header->front;
-	last.e.result = (int64_t)(ops[0] > ops[1] ? ops[0] : ops[1]);
+	last.e.result = (int64_t)(ops[FRONT_FINISHED] > ops[FRONT_SHOWN] ? ops[FRONT_FINISHED] : ops[FRONT_SHOWN]);
 	size_t cut = cut_entry(ring, to), order = last_order(ring, to + cut);
 
-	uint64_t self[8]; /* format.h: the first number, and the last */
+	uint64_t self[SELF_READ];
 	memcpy(self, (const uint8_t *)ring->header + RING_SELF_AT, sizeof self);
 	/* an access that was under way: others may have seen it, so replay makes it */
-	last.events = self[7] * 2 > self[0] ? self[7] * 2 : self[0];
+	last.events = self[SELF_BEGUN] * 2 > self[SELF_EVENTS] ? self[SELF_BEGUN] * 2 : self[SELF_EVENTS];
 	if (!last.e.result && !last.events && !order && !cut)
 		return 0;
 	memcpy(to + cut + order, &last, sizeof last);

@@ -5,7 +5,7 @@
 
 A stub works for any signature: it keeps all registers that can carry arguments, leaves the stack as it is, and calls
 the real function with its own return address; where to return to is kept in a frame outside the stack (sections.c).
-The same list is read by tests/unit/libc_list.py (which functions exist) and, later, by heddle-cc (memory words).
+The same list is read by tests/unit/libc_list.py (which functions exist) and by compiler/libc_table.py (memory words).
 """
 import os
 import re
@@ -79,7 +79,7 @@ def read(path=LIST):
 
 
 def encode(word):
-    """(how to find the object, value): see struct ordered in sections.c"""
+    """(how to find the object, value): see struct libc_ordered in libc.h"""
     what, _, name = word.partition(':')
     if what == 'group':
         return 5, GROUPS.index(name) + 1

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "runtime/sync/objects.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -57,10 +58,8 @@ extern const char libc_names[] HIDDEN;
 
 /* Threads ever created, without the first. */
 extern const uint32_t *const libc_threads HIDDEN;
-/* enter: EBUSY instead of waiting; instead of waiting 100 ms; instead of waiting for seconds */
-enum { SECTION_TRY = 1, SECTION_BRIEFLY = 2, SECTION_PATIENTLY = 4 };
+/* how: enum section_how of runtime/sync/objects.h */
 long libc_section_enter(uint64_t object, unsigned how) HIDDEN;
-enum { SECTION_FORGET = 1 }; /* leave: the object is gone */
 void libc_section_leave(uint64_t object, unsigned how) HIDDEN;
 /* The stack this thread was given, if it is the one in use; low == high: it is not, or not known. */
 void libc_thread_stack(uint64_t *low, uint64_t *high) HIDDEN;

@@ -87,7 +87,7 @@ uint64_t stub_atomic_itself(uint64_t resume);
 /* The site of the instruction that is made for real at pc; pc if there is none. */
 uint64_t stub_atomic_site(uint64_t pc);
 
-/* ---- context.c: what our signal handlers get from the kernel ------------------------ */
+/* ---- frame.c: what our signal handlers get from the kernel ------------------------ */
 
 uint64_t context_pc(const void *uc);
 void context_set_pc(void *uc, uint64_t pc);
@@ -135,7 +135,7 @@ void frame_regs(const void *frame, struct regs *r);
    MAP_SIGNAL_RETURN, and never patched. Returns their number of bytes. */
 unsigned signal_return_code(uint8_t *to);
 
-/* ---- machine.c ------------------------------------------------------------------------- */
+/* ---- frame.c: the machine -------------------------------------------------------------- */
 
 /* The bits of AT_HWCAP2 that name instructions with random results are taken out. */
 uint64_t hide_random(uint64_t hwcap2);

@@ -54,6 +54,16 @@ static inline bool is_error(long r)
 	return (unsigned long)r > -4096ul;
 }
 
+/* For who looks at a word again and again. */
+static inline void cpu_relax(void)
+{
+#ifdef __aarch64__
+	__asm__ volatile("yield");
+#else
+	__asm__ volatile("pause");
+#endif
+}
+
 /* A lock that is held for some instructions; 0 is free. In the child of a fork by another thread it is set to 0
    again. */
 static inline void brief_lock(uint32_t *lock)
@@ -112,11 +122,34 @@ long file_read(long fd, void *to, size_t n, uint64_t offset);
 /* Waits until *word differs from value, a wake, or ms milliseconds (0: no limit). Shared between processes. */
 void futex_wait(uint32_t *word, uint32_t value, unsigned ms);
 void futex_wake(uint32_t *word);
+/* A lock whose holder may take long, or be in the kernel: who waits sleeps. 0 free, 1 held, 2 held and somebody may
+   sleep: who has slept takes it with 2, since others may sleep, too. */
+static inline void sleep_lock(uint32_t *lock)
+{
+	uint32_t seen = 0;
+	for (int i = 0; i < 100; i++, seen = 0)
+		if (__atomic_compare_exchange_n(lock, &seen, 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE))
+		futex_wait(lock, 2, 0);
+}
+
+static inline void sleep_unlock(uint32_t *lock)
+{
+	if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) == 2)
+		futex_wake(lock);
+}
+#define WAKE_ALL 0x7fffffff
+void nap(uint64_t nsec); /* less than a second */
 
 /* ---- base/fail.c ------------------------------------------------------------ */
 
 /* Heddle cannot go on (disk full, unknown call): stops the whole tree, exit 122. */
 _Noreturn void cannot(const char *format, ...);
+/* The same, because the trace says what no recording can have. */
+_Noreturn void damaged(const char *format, ...);
+/* mmap() has returned an error. */
+_Noreturn void no_memory(const char *what, long error);
 /* We are wrong. */
 _Noreturn void bug_at(const char *file, int line, const char *what);
 #define BUG(what)    bug_at(__FILE__, __LINE__, what)

@@ -8,7 +8,7 @@ void text_add_list(struct text *t, const char *format, va_list ap);
 _Noreturn static void end_process(enum stop_kind kind)
 {
 	for (;;)
-		SYS1(__NR_exit_group, kind == STOP_DIVERGED ? 123 : kind == STOP_ENDED ? 0 : 122);
+		SYS1(__NR_exit_group, kind == STOP_DIVERGED ? EXIT_DIVERGED : kind == STOP_ENDED ? 0 : EXIT_CANNOT);
 }
 
 void stop_begin(enum stop_kind kind)
@@ -54,6 +54,27 @@ _Noreturn void cannot(const char *format, ...)
 	va_end(ap);
 	text_add(&message, "\n");
 	stop_tree(STOP_CANNOT, TEXT_OF(message));
+}
+
+_Noreturn void damaged(const char *format, ...)
+{
+	TEXT(message, 4096);
+	va_list ap;
+	va_start(ap, format);
+	text_add_list(&message, format, ap);
+	va_end(ap);
+	text_add(&message, ": the trace is damaged\nheddle: `heddle stat` checks it; copy it again from where it was "
+			   "recorded, or record again\n");
+	stop_tree(STOP_CANNOT, TEXT_OF(message));
+}
+
+_Noreturn void no_memory(const char *what, long error)
+{
+	cannot("no memory for %s: error %d\n"
+	       "heddle: is there a limit on memory, address space (ulimit -v) or mappings (vm.max_map_count), or "
+	       "strict "
+	       "overcommit? `heddle doctor` tells some",
+	       what, -error);
 }
 
 _Noreturn void bug_at(const char *file, int line, const char *what)

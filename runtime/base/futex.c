@@ -1,4 +1,4 @@
-/* Waiting on a word of shared memory. */
+/* Waiting: for a word of shared memory, or just so long. */
 #include "runtime/base/base.h"
 #include <linux/futex.h>
 
@@ -10,7 +10,15 @@ void futex_wait(uint32_t *word, uint32_t value, unsigned ms)
 	SYS4(__NR_futex, word, FUTEX_WAIT, value, ms ? &limit : 0);
 }
 
+void nap(uint64_t nsec)
+{
+	struct {
+		uint64_t sec, nsec;
+	} time = { 0, nsec };
+	SYS2(__NR_nanosleep, &time, 0);
+}
+
 void futex_wake(uint32_t *word)
 {
-	SYS3(__NR_futex, word, FUTEX_WAKE, 0x7fffffff);
+	SYS3(__NR_futex, word, FUTEX_WAKE, WAKE_ALL);
 }

@@ -18,13 +18,7 @@
 void hook_check_verify(struct thread *t)
 {
 	if (!replaying) {
-		size_t size = sizeof(struct entry) + 8;
-		struct entry *e = log_reserve(t, size);
-		*e = (struct entry){
-			.size = (uint32_t)size, .kind = ENTRY_VERIFY, .flags = 1, .result = (int64_t)t->verify
-		};
-		*(uint64_t *)(e + 1) = t->self->events;
-		log_commit(t, size);
+		log_numbers(t, ENTRY_VERIFY, (int64_t)t->verify, 1, &t->self->events);
 		return;
 	}
 	futex_pass(t);
@@ -76,8 +70,7 @@ static bool ordered(struct thread *t, struct access *a)
 static void next_part(struct thread *t)
 {
 	__atomic_store_n(&t->self->events, t->self->events + 2, __ATOMIC_RELEASE);
-	while (replaying && t->self->events >= (t->event_limit | 1))
-		thread_park(t);
+	bracket_await(t);
 }
 
 static uint32_t part_size(uint64_t addr, uint64_t left)
@@ -196,11 +189,10 @@ bool order_access(struct thread *t, uint64_t addr, void *data, uint64_t n, bool 
 {
 	if (!n)
 		return true; /* no event either: see order.h */
-	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
-		thread_park(t);
-	t->self->events |= 1;
+	bracket_await(t);
+	bracket_open(t);
 	bool done = wide(t, 0, addr, n, data, writes);
-	__atomic_store_n(&t->self->events, (t->self->events | 1) + 1, __ATOMIC_RELEASE);
+	bracket_close(t);
 	return done;
 }
 

@@ -162,10 +162,9 @@ bool order_space_enter(struct call *c, const struct space_range *ranges, unsigne
 		return false;
 	if (order_syncs())
 		order_acquired(t); /* invariant 5 */
-	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
-		thread_park(t);
+	bracket_await(t);
 	call_ticket_early(c); /* invariant 2 */
-	t->self->events |= 1;
+	bracket_open(t);
 	for (unsigned i = 0; i < count; i++)
 		enter_range(t, ops, ranges[i].addr, ranges[i].n);
 	c->leave_later = true;
@@ -176,7 +175,7 @@ void order_space_leave(struct call *c)
 {
 	struct thread *t = c->t;
 	group_leave(t, scheme_ops);
-	__atomic_store_n(&t->self->events, (t->self->events | 1) + 1, __ATOMIC_RELEASE);
+	bracket_close(t);
 	order_before_wait_again(t);
 	if (replaying && !one_thread)
 		ticket_leave(t, c->now); /* invariant 3 */

@@ -186,10 +186,9 @@ void group_return(struct thread *t, uint64_t pc, uint64_t sp)
 		return;
 	g->pc = 0;
 	t->again->now.count = 0;
-	while (replaying && (t->self->events | 1) >= (t->event_limit | 1))
-		thread_park(t); /* as in hook_run() */
+	bracket_await(t); /* as in hook_run() */
 	order_set_until(t);
-	t->self->events |= 1;
+	bracket_open(t);
 	if (replaying && ops->hold) { /* it waits for what was waited for; the ranges are of no use */
 		group_enter(t, ops, 0, pc, 1, ACCESS_READS);
 		t->holds = g->comes_by;

@@ -37,6 +37,16 @@ enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
 
 /* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
 
+#define HOOK_NUMBER(name) HOOK_NUMBER_##name,
+enum hook_number { HOOK_OPS(HOOK_NUMBER) };
+#undef HOOK_NUMBER
+
+/* Replay: waits for ever if the thread had not finished its next access when the recording ended. */
+void bracket_await(struct thread *t);
+/* Around what the runtime itself accesses in order: events is odd inside. */
+void bracket_open(struct thread *t);
+void bracket_close(struct thread *t);
+
 /* The scheme orders ops itself, or some thread has made a hooked access: until then nobody asks about ops. */
 extern bool order_watches;
 /* In the child of a fork, once its log is open. */

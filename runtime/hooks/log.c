@@ -16,6 +16,7 @@
  */
 #include "runtime/hooks/hooks.h"
 #include "runtime/runtime.h"
+#include "trace/numbers.h"
 #include <linux/mman.h>
 
 #define NUMBERS_MAX    15
@@ -49,14 +50,6 @@ void order_flush(struct thread *t)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-static uint8_t *put(uint8_t *at, uint64_t number)
-{
-	for (; number >= 0x80; number >>= 7)
-		*at++ = (uint8_t)(number | 0x80);
-	*at++ = (uint8_t)number;
-	return at;
-}
-
 static struct thread *thread_of_order(struct order_thread *o)
 {
 	return (struct thread *)((uint8_t *)o - offsetof(struct thread, order));
@@ -70,9 +63,9 @@ void order_log(struct order_thread *o, unsigned n, const uint64_t *numbers)
 		BUG("too many numbers in one order entry");
 	if (room->used + ROOM_FOR_ENTRY > sizeof room->data)
 		order_flush(t);
-	uint8_t *from = room->data + room->used, *at = put(from, (o->event - o->last_entry) << 4 | n);
+	uint8_t *from = room->data + room->used, *at = number_put(from, (o->event - o->last_entry) << 4 | n);
 	for (unsigned i = 0; i < n; i++)
-		at = put(at, numbers[i]);
+		at = number_put(at, numbers[i]);
 	o->last_entry = o->event;
 	o->entries++;
 	o->bytes += (uint64_t)(at - from);
@@ -129,12 +122,11 @@ static bool next_piece(struct thread *t)
 		if (e->kind != ENTRY_ORDER)
 			continue;
 		if (e->flags != 1 || e->result < 0 || (uint64_t)e->result + sizeof *e + 8 > e->size)
-			cannot("the trace has a damaged order entry: record again");
+			damaged("wrong order entry of thread %u", (unsigned long)t->slot);
 		if (*(const uint64_t *)(e + 1) < c->bytes || !e->result)
 			continue; /* invariant 2; an empty piece is replaced (commands/schedule.c), or has nothing */
 		if (*(const uint64_t *)(e + 1) > c->bytes)
-			cannot("a piece of the order log of thread %u is missing: the trace is damaged",
-			       (unsigned long)t->slot);
+			damaged("a piece of the order log of thread %u is missing", (unsigned long)t->slot);
 		c->bytes += (uint64_t)e->result;
 		c->at = (const uint8_t *)(e + 1) + 8;
 		c->end = c->at + e->result;
@@ -149,15 +141,13 @@ static uint64_t get(struct thread *t)
 	uint64_t number = 0;
 	for (unsigned shift = 0; shift < 64; shift += 7) {
 		if (c->at == c->end && !next_piece(t))
-			cannot("the order log of thread %u ends in the middle of an entry: the trace is damaged",
-			       (unsigned long)t->slot);
+			damaged("the order log of thread %u ends in the middle of an entry", (unsigned long)t->slot);
 		uint8_t byte = *c->at++;
 		number |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			return number;
 	}
-	cannot("the order log of thread %u has a number that is too large: the trace is damaged",
-	       (unsigned long)t->slot);
+	damaged("the order log of thread %u has a number that is too large", (unsigned long)t->slot);
 }
 
 static void next_entry(struct thread *t)

@@ -79,8 +79,7 @@ bool order_syncs(void)
 
 static void event(struct thread *t, void (*what)(struct order_thread *, uint64_t))
 {
-	while (replaying && t->self->events + 2 > t->event_limit)
-		thread_park(t); /* it had not come here when the recording ended */
+	bracket_await(t);
 	t->order.event = t->self->events / 2;
 	what(&t->order, 0);
 	__atomic_store_n(&t->self->events, t->self->events + 2, __ATOMIC_RELEASE);

@@ -1,7 +1,7 @@
 /*
  * One number for all writable memory of the program.
  *
- * Goes through /proc/self/maps; pages that hold only zeros do not count, so that
+ * Goes through the list of mappings; pages that hold only zeros do not count, so that
  * it makes no difference whether they were ever touched. What lies below the
  * stack pointer is left out, and so are our stubs, which lie in reach of the
  * program's code in the order in which threads first came to their sites.

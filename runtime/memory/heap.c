@@ -53,27 +53,11 @@ static struct pool {
 
 /* ---- ops ---------------------------------------------------------------------------------- */
 
-static void pool_lock(void)
-{
-	uint32_t seen = 0;
-	for (int i = 0; i < 100; i++, seen = 0)
-		if (__atomic_compare_exchange_n(&pool.lock, &seen, 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return;
-	while (__atomic_exchange_n(&pool.lock, 2, __ATOMIC_ACQUIRE))
-		futex_wait(&pool.lock, 2, 0);
-}
-
-static void pool_unlock(void)
-{
-	if (__atomic_exchange_n(&pool.lock, 0, __ATOMIC_RELEASE) == 2)
-		futex_wake(&pool.lock);
-}
-
 static void begin(struct thread *t)
 {
 	uint64_t clock = op_begin(t);
 	if (!replaying)
-		pool_lock();
+		sleep_lock(&pool.lock);
 	else if (__atomic_exchange_n(&pool.lock, 1, __ATOMIC_ACQUIRE))
 		diverged(t, log_peek(t), "uses the allocator's pool at the same time as another thread");
 	op_edge(t, pool.stamp);
@@ -94,7 +78,7 @@ static void end(struct thread *t)
 		/* Before others can follow: who finds our stamp must find the op finished, also if we are killed
 		   here. */
 		op_end(t);
-		pool_unlock();
+		sleep_unlock(&pool.lock);
 	}
 }
 
@@ -680,7 +664,7 @@ void heap_before_fork(struct thread *t)
 	if (one_thread)
 		return;
 	if (!replaying)
-		pool_lock();
+		sleep_lock(&pool.lock);
 	op_edge(t, pool.stamp);
 	pool.stamp = STAMP(front_of(t)->slot, front_of(t)->clock + 1);
 }
@@ -689,7 +673,7 @@ void heap_after_fork(struct thread *t, bool child)
 {
 	if (!child) {
 		if (!one_thread && !replaying)
-			pool_unlock();
+			sleep_unlock(&pool.lock);
 		return;
 	}
 	/* The other threads are gone with their lists, which may have been under change: nobody uses these again. */

@@ -35,8 +35,7 @@
  * A kernel with fewer than 47 bits of user addresses (39-bit Android kernels)
  * cannot start the loader; `heddle doctor` says so. RLIMIT_AS and strict
  * overcommit count only what is really mapped: nothing here is reserved in
- * advance except what a thread uses. Each thread takes four mappings of
- * max_map_count.
+ * advance except what a thread uses.
  */
 #ifndef MEMORY_MAP_H
 #define MEMORY_MAP_H

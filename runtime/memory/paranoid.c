@@ -134,7 +134,7 @@ static void record_look(struct thread *t, unsigned nr)
 {
 	if (!is_time(t, nr))
 		return;
-	thread_wait_for_cleared();
+	thread_wait_for_all_cleared();
 	struct look l = { .c.t = t, .t = t };
 	entry_begin(&l.c, ENTRY_PAGES);
 	look(&l);
@@ -149,7 +149,7 @@ static void replay_look(struct thread *t)
 		return;
 	for (unsigned round = 0; !thread_is_last();)
 		wait_a_little(&round);
-	thread_wait_for_cleared();
+	thread_wait_for_all_cleared();
 	struct look l = { .t = t, .e = e, .b = entry_blocks(e) };
 	look(&l);
 	if (expected(&l))

@@ -163,7 +163,7 @@ static long open_key(const char *key)
 {
 	TEXT(path, PATH_ROOM);
 	if (strchr(key, '/'))
-		cannot("the trace names a saved file '%s', which cannot be: it is damaged", key);
+		damaged("a saved file '%s', which cannot be", key);
 	text_add(&path, "%s/files/%s", control->trace, key);
 	long fd = file_open(TEXT_OF(path), O_RDONLY, 0);
 	if (fd < 0)

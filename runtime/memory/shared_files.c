@@ -11,7 +11,7 @@
  *
  * The list is changed by calls on the address space, one after the other
  * (space_enter()); writes look at it beside them, hence the lock. The memory
- * itself they read through /proc/self/mem: another thread may just unmap it, or
+ * itself they read through /proc/thread-self/mem: another thread may just unmap it, or
  * the program may not read it.
  *
  * Nearly every program has one mapped, libc's list of character sets. So a
@@ -189,15 +189,14 @@ void shared_files_written(struct call *c)
 static int changed_by(const struct call *c)
 {
 	switch (c->nr) {
-	case __NR_sendfile: return (int)c->args[0];
-	case __NR_splice:
-	case __NR_copy_file_range: return (int)c->args[2];
 	case __NR_openat: return c->args[2] & O_TRUNC ? (int)c->result : -1;
 #ifdef __NR_open
 	case __NR_open: return c->args[1] & O_TRUNC ? (int)c->result : -1;
 	case __NR_creat: return (int)c->result;
 #endif
 	}
+	if (c->row->flags & SYS_NOT_TO_SHOWN)
+		return (int)c->args[c->row->to_arg];
 	return c->row->flags & SYS_CHANGES ? (int)c->args[0] : -1;
 }
 
@@ -225,7 +224,7 @@ bool shared_file_known(int fd)
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n)
 {
 	if (is_ours(addr, n))
-		cannot("the trace wants to write over Heddle itself: it is damaged");
+		damaged("a file that is mapped over Heddle itself");
 	long fd = open_memory(O_RDWR);
 	long r = SYS4(__NR_pwrite64, fd, data, n, addr);
 	file_close(fd);

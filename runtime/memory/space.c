@@ -7,18 +7,8 @@
  */
 #include "runtime/runtime.h"
 
-static uint32_t lock; /* 0 free, 1 held, 2 held and somebody may sleep */
+static uint32_t lock; /* held while the kernel maps or unmaps, and files are saved: too long to wait for awake */
 static uint64_t stamp;
-
-/* Held while the kernel maps or unmaps, and files are saved: too long to wait for awake. */
-static void take_lock(void)
-{
-	uint32_t free = 0;
-	if (__atomic_compare_exchange_n(&lock, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE))
-		futex_wait(&lock, 2, 0);
-}
 
 void space_enter(struct thread *t)
 {
@@ -27,7 +17,7 @@ void space_enter(struct thread *t)
 	uint64_t op = op_begin(t);
 	if (replaying)
 		return; /* the edges have brought us here alone */
-	take_lock();
+	sleep_lock(&lock);
 	op_edge(t, stamp);
 	stamp = STAMP(t->slot, op);
 }
@@ -43,6 +33,6 @@ void space_leave(struct thread *t)
 	if (one_thread)
 		return;
 	op_end(t);
-	if (!replaying && __atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2)
-		futex_wake(&lock);
+	if (!replaying)
+		sleep_unlock(&lock);
 }

@@ -41,7 +41,7 @@ struct state {
 
 struct own {
 	struct known known[KNOWN_PLACES];
-	uint64_t head; /* replay: first number + 1 of an entry that is about the second granule */
+	struct entry_head head;
 };
 
 enum { COUNTS = 1, SECOND = 2 };
@@ -51,11 +51,6 @@ static struct pool pool;
 static void open(void)
 {
 	pool = (struct pool){ 0 };
-}
-
-static struct state *state_of(const struct access *a, unsigned granule)
-{
-	return order_state(a->addr + granule * GRANULE);
 }
 
 /* ---- counts: under the lock ---------------------------------------------------------------------------------- */
@@ -128,11 +123,11 @@ static void log_version(struct order_thread *t, const struct access *a, const st
 static void record_before(struct order_thread *t, struct access *a)
 {
 	for (unsigned i = 0; i < a->granules; i++)
-		order_lock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
 	for (unsigned i = 0; i < a->granules; i++) {
-		log_version(t, a, state_of(a, i), i);
+		log_version(t, a, STATE_OF(a, i), i);
 		if (access_writes(a))
-			log_counts(t, state_of(a, i), i);
+			log_counts(t, STATE_OF(a, i), i);
 	}
 	order_chaos(t);
 }
@@ -155,8 +150,8 @@ static void record_after(struct order_thread *t, struct access *a, bool done)
 {
 	(void)done; /* one that faults is ordered like any other: it faults again */
 	for (unsigned i = 0; i < a->granules; i++) {
-		step(t, a, state_of(a, i), i);
-		order_unlock(&state_of(a, i)->lock);
+		step(t, a, STATE_OF(a, i), i);
+		order_unlock(&STATE_OF(a, i)->lock);
 	}
 }
 
@@ -165,17 +160,17 @@ static void record_after(struct order_thread *t, struct access *a, bool done)
 static void count_outside(struct order_thread *t, struct access *a)
 {
 	for (unsigned i = 0; i < a->granules; i++) {
-		order_lock(&state_of(a, i)->lock);
-		count_read(state_of(a, i), t->slot); /* line 15 */
-		order_unlock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
+		count_read(STATE_OF(a, i), t->slot); /* line 15 */
+		order_unlock(&STATE_OF(a, i)->lock);
 	}
 	order_chaos(t);
 	for (unsigned i = 0; i < a->granules; i++) {
 		struct own *own = t->own;
-		order_lock(&state_of(a, i)->lock);
-		log_version(t, a, state_of(a, i), i); /* line 16 */
-		known_set(own->known, a->addr + i * GRANULE, state_of(a, i)->version);
-		order_unlock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
+		log_version(t, a, STATE_OF(a, i), i); /* line 16 */
+		known_set(own->known, a->addr + i * GRANULE, STATE_OF(a, i)->version);
+		order_unlock(&STATE_OF(a, i)->lock);
 	}
 	order_chaos(t); /* line 17 follows: nothing keeps a write out */
 }
@@ -217,20 +212,6 @@ static bool has_reads(const void *arg)
 	return enough;
 }
 
-/* The first number of the entry that is due for this granule; false: there is none. */
-static bool take_head(struct order_thread *t, unsigned granule, uint64_t *head)
-{
-	struct own *own = t->own;
-
-	if (!own->head && order_due(t))
-		own->head = order_number(t) + 1;
-	*head = own->head - 1;
-	if (!own->head || (*head & SECOND) != granule * SECOND)
-		return false;
-	own->head = 0;
-	return true;
-}
-
 static void wait_for_counts(struct order_thread *t, struct state *s, uint64_t reads)
 {
 	uint32_t first = (uint32_t)order_number(t), n = (uint32_t)order_number(t);
@@ -246,16 +227,16 @@ static void replay_before(struct order_thread *t, struct access *a)
 	struct own *own = t->own;
 
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		uint64_t version = known_version(own->known, a->addr + i * GRANULE), head;
-		bool more = take_head(t, i, &head);
+		bool more = head_take(t, &own->head, SECOND, i, &head);
 		if (more && !(head & COUNTS)) {
 			version += head >> 2;
 			order_taken(t);
-			more = take_head(t, i, &head);
+			more = head_take(t, &own->head, SECOND, i, &head);
 		}
 		order_wait(t, has_version, &(struct wanted){ s, version, 0 }, "the write it read or replaced");
-		for (; more; more = take_head(t, i, &head))
+		for (; more; more = head_take(t, &own->head, SECOND, i, &head))
 			wait_for_counts(t, s, head >> 2);
 	}
 }
@@ -264,9 +245,9 @@ static void replay_after(struct order_thread *t, struct access *a, bool done)
 {
 	(void)done;
 	for (unsigned i = 0; i < a->granules; i++) {
-		order_lock(&state_of(a, i)->lock);
-		step(t, a, state_of(a, i), i);
-		order_unlock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
+		step(t, a, STATE_OF(a, i), i);
+		order_unlock(&STATE_OF(a, i)->lock);
 	}
 }
 

@@ -29,10 +29,6 @@ const struct order_scheme *const order_schemes[] = {
 /* clang-format on */
 
 const struct order_scheme *order_used;
-const char *order_variant = "";
-
-/* traced.c */
-const struct order_scheme *order_traced(const struct order_scheme *scheme);
 
 /* Where `prefix` ends in `text`, or 0. */
 static const char *after(const char *text, const char *prefix)

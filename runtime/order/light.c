@@ -74,11 +74,6 @@ static void open(void)
 		last_op[i] = (struct last_op){ 0 };
 }
 
-static struct state *state_of(const struct access *a, unsigned granule)
-{
-	return order_state(a->addr + granule * GRANULE);
-}
-
 static uint64_t word_of(const struct order_thread *t)
 {
 	return (uint64_t)(t->slot + 1) << EVENT_BITS | t->event;
@@ -166,14 +161,14 @@ static bool keeps_bytes(const struct access *a)
 static void lock_granules(struct access *a)
 {
 	for (unsigned i = 0; i < a->granules; i++)
-		order_lock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
 }
 
 static void record_before(struct order_thread *t, struct access *a)
 {
 	lock_granules(a);
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		if (keeps_bytes(a))
 			read_of(t, (a->addr & ~7ull) + i * GRANULE, s->write);
 		if (!access_writes(a))
@@ -188,7 +183,7 @@ static void record_before(struct order_thread *t, struct access *a)
 static void record_after(struct order_thread *t, struct access *a, bool done)
 {
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		if (access_writes(a)) {
 			uint64_t word = done ? word_of(t) : s->write & ~BUSY;
 			written(t, (a->addr & ~7ull) + i * GRANULE, word);
@@ -202,7 +197,7 @@ static void record_after(struct order_thread *t, struct access *a, bool done)
 static bool try_read(struct order_thread *t, struct access *a, uint64_t word[2], bool *done)
 {
 	for (unsigned i = 0; i < a->granules; i++) {
-		word[i] = __atomic_load_n(&state_of(a, i)->write, __ATOMIC_ACQUIRE);
+		word[i] = __atomic_load_n(&STATE_OF(a, i)->write, __ATOMIC_ACQUIRE);
 		if (word[i] & BUSY)
 			return false;
 	}
@@ -210,7 +205,7 @@ static bool try_read(struct order_thread *t, struct access *a, uint64_t word[2],
 	*done = access_perform(a);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the data before the words */
 	for (unsigned i = 0; i < a->granules; i++)
-		if (__atomic_load_n(&state_of(a, i)->write, __ATOMIC_RELAXED) != word[i])
+		if (__atomic_load_n(&STATE_OF(a, i)->write, __ATOMIC_RELAXED) != word[i])
 			return false;
 	return true;
 }
@@ -238,7 +233,7 @@ static bool record_access(struct order_thread *t, struct access *a)
 	}
 	while (!try_read(t, a, word, &done)) {
 		for (unsigned i = 0; i < a->granules; i++)
-			wait_for_writer(state_of(a, i));
+			wait_for_writer(STATE_OF(a, i));
 	}
 	for (unsigned i = 0; i < a->granules; i++)
 		read_of(t, (a->addr & ~7ull) + i * GRANULE, word[i]);
@@ -336,7 +331,7 @@ static void ww_before(struct order_thread *t, struct access *a)
 {
 	lock_granules(a);
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		if (s->write)
 			edge(t, writer_of(s->write) - 1, event_of(s->write));
 		if (access_writes(a))
@@ -352,7 +347,7 @@ static void ww_after(struct order_thread *t, struct access *a, bool done)
 	(void)done; /* one that faults is ordered like any other: it faults again */
 	__atomic_store_n(&own->upto, t->event + 1, __ATOMIC_RELEASE); /* invariant 3: before it unlocks */
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		if (access_writes(a))
 			s->write = word_of(t);
 		else if (!has_read(s, t->slot))

@@ -16,7 +16,8 @@
  * granule. access_perform() does the access; the scheme decides under which lock or validation.
  *
  * The files here are compiled twice: into the runtime (no libc) and into the tool (`heddle order`, unit tests), so they
- * include this header and nothing else. In the tool threads are simulated one event after the other, so nothing waits.
+ * include this header and those of this folder, and nothing else. In the tool threads are simulated one event after the
+ * other, so nothing waits.
  */
 #ifndef ORDER_H
 #define ORDER_H
@@ -139,8 +140,6 @@ void *order_memory(size_t n);
 void order_say(struct order_thread *t, const char *line);
 /* Stops the recording or replay with a message for the user. */
 _Noreturn void order_cannot(const char *what);
-/* The option after the scheme's name: "field" in leap:field; "" if none. The list has one line per variant. */
-extern const char *order_variant;
 
 /* ---- for schemes with claims ------------------------------------------------------------------------------------- */
 
@@ -244,7 +243,7 @@ struct order_scheme {
 	uint32_t version;    /* raised whenever its entries change; kept in the trace */
 	uint32_t state_size; /* per granule: 0, or a power of two up to 64 */
 	uint32_t thread_size; /* of order_thread.own */
-	/* Has a fast path: `begin` sets claims and shift of order_self(). hook_self.events is then what counts:
+	/* Has a fast path: `begin` sets claims and mask of order_self(). hook_self.events is then what counts:
 	   t->event is events / 2 when an op is called, and an op may move events on. Whatever the hook does at once is
 	   one event. */
 	bool claims;
@@ -269,8 +268,9 @@ struct order_scheme {
 
 /* Every scheme, in the order --order=help shows them; ends with 0. See all.c. */
 extern const struct order_scheme *const order_schemes[];
-const struct order_scheme *order_find(const char *name); /* 0: none */
-extern const struct order_scheme *order_used;		 /* the one in use; 0: none */
+const struct order_scheme *order_find(const char *name);		    /* 0: none */
+const struct order_scheme *order_traced(const struct order_scheme *scheme); /* the same, with each call told */
+extern const struct order_scheme *order_used;				    /* the one in use; 0: none */
 
 #ifdef HEDDLE_RUNTIME
 #include "runtime/hooks/inlined.h"

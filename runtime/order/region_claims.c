@@ -20,7 +20,7 @@ uint32_t region_process;
 /* Pages that were ever fine, for forks: a list of blocks. */
 static struct fine_block {
 	struct fine_block *next;
-	uint32_t lock, n;
+	uint64_t n;
 	uint64_t page[510];
 } * fine_blocks;
 static uint32_t fine_lock;

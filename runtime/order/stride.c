@@ -52,7 +52,7 @@ struct guess {
 struct own {
 	struct known known[KNOWN_PLACES];
 	struct guess guess[KNOWN_PLACES];
-	uint64_t head;		   /* replay: first number + 1 of an entry that is about the second granule */
+	struct entry_head head;
 	uint64_t linked, unlinked; /* replay: reads whose write was found; or is no longer remembered */
 };
 
@@ -63,11 +63,6 @@ static struct pool pool;
 static void open(void)
 {
 	pool = (struct pool){ 0 };
-}
-
-static struct state *state_of(const struct access *a, unsigned granule)
-{
-	return order_state(a->addr + granule * GRANULE);
 }
 
 /* ---- the predictor: the same in both directions ------------------------------------------------------------------ */
@@ -127,9 +122,9 @@ static void log_version(struct order_thread *t, const struct access *a, unsigned
 static void record_before(struct order_thread *t, struct access *a)
 {
 	for (unsigned i = 0; i < a->granules; i++)
-		order_lock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		if (access_writes(a))
 			__atomic_store_n(&s->version, s->version + 1, __ATOMIC_RELAXED);
 		log_version(t, a, i, s->version);
@@ -144,7 +139,7 @@ static void record_after(struct order_thread *t, struct access *a, bool done)
 	for (unsigned i = 0; i < a->granules; i++) {
 		if (access_writes(a))
 			learn_write(t->own, a, i);
-		order_unlock(&state_of(a, i)->lock);
+		order_unlock(&STATE_OF(a, i)->lock);
 	}
 }
 
@@ -154,6 +149,7 @@ static bool record_read(struct order_thread *t, struct access *a)
 
 	if (!access_perform(a)) {
 		ORDER_LOG(t, FAULT);
+		order_begun(t);
 		return false;
 	}
 	order_chaos(t);
@@ -162,11 +158,12 @@ static bool record_read(struct order_thread *t, struct access *a)
 		uint64_t addr = a->addr + i * GRANULE, guess;
 		if (likely(guesses(own, addr, size_of(a), &guess) && guess == a->old[i]))
 			continue;
-		uint64_t bound = __atomic_load_n(&state_of(a, i)->version, __ATOMIC_RELAXED);
+		uint64_t bound = __atomic_load_n(&STATE_OF(a, i)->version, __ATOMIC_RELAXED);
 		ORDER_LOG(t, READ | i * SECOND | (bound - known_version(own->known, addr)) << 3, a->old[i]);
 		known_set(own->known, addr, bound);
 		learn(own, addr, size_of(a), a->old[i]);
 	}
+	order_begun(t); /* it has taken place, and its entries are there */
 	return true;
 }
 
@@ -175,6 +172,7 @@ static bool record_access(struct order_thread *t, struct access *a)
 	if (!access_writes(a))
 		return record_read(t, a);
 	record_before(t, a);
+	order_begun(t);
 	bool done = access_perform(a);
 	record_after(t, a, done);
 	return done;
@@ -199,20 +197,6 @@ static void wait_for(struct order_thread *t, const uint64_t *is, uint64_t versio
 		   "the write that bounds its read, or precedes its own");
 }
 
-/* The first number of the entry that is due for this granule; false: there is none. */
-static bool take_head(struct order_thread *t, unsigned granule, uint64_t *head)
-{
-	struct own *own = t->own;
-
-	if (!own->head && order_due(t))
-		own->head = order_number(t) + 1;
-	*head = own->head - 1;
-	if (!own->head || (*head & SECOND) != granule * SECOND)
-		return false;
-	own->head = 0;
-	return true;
-}
-
 /* Bounded linkage: the newest version up to the bound with this value; 0: what was there at first; ORDER_NEVER: it is
    no longer remembered. Later writes may take places while we look: then the read may be linked to none. */
 static uint64_t link_read(const struct state *s, uint64_t addr, uint32_t size, uint64_t value, uint64_t bound)
@@ -235,8 +219,8 @@ static void replay_value(struct order_thread *t, struct access *a, unsigned gran
 
 	a->old[granule] = order_number(t);
 	order_taken(t);
-	wait_for(t, &state_of(a, granule)->begun, bound);
-	if (link_read(state_of(a, granule), addr, size_of(a), a->old[granule], bound) == ORDER_NEVER)
+	wait_for(t, &STATE_OF(a, granule)->begun, bound);
+	if (link_read(STATE_OF(a, granule), addr, size_of(a), a->old[granule], bound) == ORDER_NEVER)
 		own->unlinked++;
 	else
 		own->linked++;
@@ -246,10 +230,12 @@ static void replay_value(struct order_thread *t, struct access *a, unsigned gran
 
 static bool replay_read(struct order_thread *t, struct access *a)
 {
+	struct own *own = t->own;
+
 	for (unsigned i = 0; i < a->granules; i++) {
 		uint64_t head;
-		if (!take_head(t, i, &head)) {
-			guesses(t->own, a->addr + i * GRANULE, size_of(a), &a->old[i]);
+		if (!head_take(t, &own->head, SECOND, i, &head)) {
+			guesses(own, a->addr + i * GRANULE, size_of(a), &a->old[i]);
 		} else if ((head & KIND) == FAULT) {
 			order_taken(t);
 			return access_perform(a);
@@ -276,9 +262,9 @@ static void replay_before(struct order_thread *t, struct access *a)
 	bool write = access_writes(a);
 
 	for (unsigned i = 0; i < a->granules; i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		uint64_t addr = a->addr + i * GRANULE, version = known_version(own->known, addr) + write, head;
-		if (take_head(t, i, &head)) {
+		if (head_take(t, &own->head, SECOND, i, &head)) {
 			version += head >> 3;
 			order_taken(t);
 		}
@@ -296,7 +282,7 @@ static void replay_after(struct order_thread *t, struct access *a, bool done)
 {
 	(void)done;
 	for (unsigned i = 0; i < a->granules && access_writes(a); i++) {
-		struct state *s = state_of(a, i);
+		struct state *s = STATE_OF(a, i);
 		learn_write(t->own, a, i);
 		__atomic_store_n(&s->version, s->version + 1, __ATOMIC_RELEASE); /* the data comes first */
 	}

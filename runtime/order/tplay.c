@@ -17,8 +17,8 @@
  *
  * Entries at an event; the low two bits of the first number say which:
  *   SPLIT                          the transaction ends here; or, at an acquire, it ends before that waits
- *   SPLIT | n << 2                 the thread ends here, and has had n transactions: to be counted, nothing waits for
- *   it VIOLATION | s << 2, n, here, there   the same, because of transaction n of s; addresses of the two sites
+ *   SPLIT | n << 2                 the thread ends here, after n transactions: to be counted, nothing waits for it
+ *   VIOLATION | s << 2, n, here, there   the same, because of transaction n of s; addresses of the two sites
  *   EDGE | s << 2, step            step: from the last transaction of s that this thread has waited for
  *   COUNTS | k << 2, k times {s, step}   threads whose counts have grown since this thread's last entry of them
  *
@@ -91,11 +91,6 @@ static void open(void)
 	graph = forks = 0;
 	pool = (struct pool){ 0 };
 	forget_objects();
-}
-
-static struct state *state_of(const struct access *a, unsigned granule)
-{
-	return order_state(a->addr + granule * GRANULE);
 }
 
 static struct own *own_of(uint32_t slot)
@@ -296,7 +291,7 @@ static uint64_t new_stamp(void)
 static void gather(struct order_thread *t, const struct access *a, struct sources *from)
 {
 	for (unsigned i = 0; i < a->granules; i++) {
-		const struct state *s = state_of(a, i);
+		const struct state *s = STATE_OF(a, i);
 		if (unlikely(s->forks != forks)) /* invariant 8 */
 			continue;
 		gather_writer(t, s, from);
@@ -313,7 +308,7 @@ static void record_before(struct order_thread *t, struct access *a)
 	struct sources from = { 0 };
 
 	for (unsigned i = 0; i < a->granules; i++)
-		order_lock(&state_of(a, i)->lock);
+		order_lock(&STATE_OF(a, i)->lock);
 	if (begins_one(own, a))
 		begin_one(own);
 	gather(t, a, &from);
@@ -366,8 +361,8 @@ static void record_after(struct order_thread *t, struct access *a, bool done)
 	if (!access_writes(a))
 		count_read(own);
 	for (unsigned i = 0; i < a->granules; i++) {
-		leave_mark(t, a, state_of(a, i));
-		order_unlock(&state_of(a, i)->lock);
+		leave_mark(t, a, STATE_OF(a, i));
+		order_unlock(&STATE_OF(a, i)->lock);
 	}
 	own->untouched = false;
 }
@@ -453,7 +448,7 @@ static void published_after(struct order_thread *t, struct access *a, bool done)
 	for (unsigned i = 0; i < from.n; i++)
 		join(t, from.at[i].slot, from.at[i].transaction);
 	for (unsigned i = 0; i < a->granules; i++)
-		leave_mark(t, a, state_of(a, i));
+		leave_mark(t, a, STATE_OF(a, i));
 	order_unlock(&graph);
 	own->untouched = false;
 }

@@ -1,6 +1,6 @@
 /*
  * Small containers that several schemes share: a vector with a number per slot, which grows as slots come into use, and
- * a thread's table of what it last knew about a location.
+ * a thread's table of what it last knew about a location; and the first number of an entry about one of two granules.
  */
 #ifndef ORDER_VECTOR_H
 #define ORDER_VECTOR_H
@@ -101,5 +101,28 @@ static inline uint64_t zigzag(uint64_t step)
 static inline uint64_t unzigzag(uint64_t n)
 {
 	return n >> 1 ^ -(n & 1);
+}
+
+/* ---- entries about one of the two granules of an access ------------------------------------------------------ */
+
+/* The state of a granule of an access; a scheme calls its own struct so. */
+#define STATE_OF(a, granule) ((struct state *)order_state((a)->addr + (granule)*GRANULE))
+
+/* Replay: the first number + 1 of an entry that was looked at, and is about the other granule; 0: none was. */
+struct entry_head {
+	uint64_t number;
+};
+
+/* The first number of the entry that is due for this granule, which the bit `second` tells; false: there is none. */
+__attribute__((unused)) static bool head_take(struct order_thread *t, struct entry_head *h, uint64_t second,
+					      unsigned granule, uint64_t *head)
+{
+	if (!h->number && order_due(t))
+		h->number = order_number(t) + 1;
+	*head = h->number - 1;
+	if (!h->number || (*head & second) != granule * second)
+		return false;
+	h->number = 0;
+	return true;
 }
 #endif

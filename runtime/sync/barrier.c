@@ -49,7 +49,7 @@ static bool arrive_shared(struct thread *t, struct barrier *b, uint64_t op, int 
 		s->used = 0;
 		__atomic_store_n(&b->arrived, 0, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&b->round, 1, __ATOMIC_RELEASE);
-		sync_wake(&b->round, 0x7fffffff);
+		sync_wake(&b->round, WAKE_ALL);
 	}
 	return complete;
 }

@@ -41,22 +41,6 @@ static struct queue *queue_of(uint64_t object)
 	return &queues[(h ^ h >> 10 ^ h >> 20) % QUEUES];
 }
 
-/* Held for a few instructions; signals are held back meanwhile, as in all of the runtime. */
-static void queue_lock(struct queue *q)
-{
-	uint32_t free = 0;
-	if (__atomic_compare_exchange_n(&q->lock, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(&q->lock, 2, __ATOMIC_ACQUIRE))
-		futex_wait(&q->lock, 2, 0);
-}
-
-static void queue_unlock(struct queue *q)
-{
-	if (__atomic_exchange_n(&q->lock, 0, __ATOMIC_RELEASE) == 2)
-		futex_wake(&q->lock);
-}
-
 static void take_out(struct queue *q, struct sleeper *s)
 {
 	if (s->before)
@@ -77,24 +61,24 @@ void sleeper_add(struct sleeper *s, uint64_t object)
 	s->stamp = 0;
 	s->woken = 0;
 	s->next = 0;
-	queue_lock(q);
+	sleep_lock(&q->lock);
 	s->before = q->last;
 	if (q->last)
 		q->last->next = s;
 	else
 		__atomic_store_n(&q->first, s, __ATOMIC_RELAXED);
 	q->last = s;
-	queue_unlock(q);
+	sleep_unlock(&q->lock);
 }
 
 bool sleeper_remove(struct sleeper *s)
 {
 	struct queue *q = queue_of(s->object);
-	queue_lock(q);
+	sleep_lock(&q->lock);
 	bool here = !s->woken;
 	if (here)
 		take_out(q, s);
-	queue_unlock(q);
+	sleep_unlock(&q->lock);
 	return here;
 }
 
@@ -105,7 +89,7 @@ unsigned sleepers_wake(uint64_t object, unsigned n, uint64_t stamp)
 	uint32_t *one = 0; /* is woken outside of the lock, which it may want itself */
 	if (!__atomic_load_n(&q->first, __ATOMIC_RELAXED))
 		return 0;
-	queue_lock(q);
+	sleep_lock(&q->lock);
 	for (struct sleeper *s = q->first, *next; s && found < n; s = next) {
 		next = s->next;
 		if (s->object != object)
@@ -119,7 +103,7 @@ unsigned sleepers_wake(uint64_t object, unsigned n, uint64_t stamp)
 		else
 			one = &s->woken;
 	}
-	queue_unlock(q);
+	sleep_unlock(&q->lock);
 	if (one)
 		sync_wake(one, 1);
 	return found;
@@ -169,12 +153,10 @@ static long shared_wait(struct thread *t, struct cond *c, uint32_t seen, uint64_
 static void shared_wake(struct cond *c, unsigned n)
 {
 	__atomic_fetch_add(&c->sequence, 1, __ATOMIC_RELEASE);
-	sync_wake(&c->sequence, n > 1 ? 0x7fffffff : 1);
+	sync_wake(&c->sequence, n > 1 ? WAKE_ALL : 1);
 }
 
 /* ---- the ops ------------------------------------------------------------------------------- */
-
-#define COND_FAILED 0x100 /* cond_enter: the mutex was not ours; added to the error */
 
 /* a: the condition, b: the mutex. Returns a number that names this wait to cond_wait and cond_leave (the same at
    replay), or COND_FAILED + error. */

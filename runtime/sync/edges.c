@@ -17,6 +17,7 @@
  */
 #include "runtime/runtime.h"
 #include "runtime/races/watch.h"
+#include <linux/futex.h>
 
 struct front *front_of(struct thread *t)
 {
@@ -45,75 +46,12 @@ void op_edge(struct thread *t, uint64_t stamp)
 		order_op_follows(t, stamp);
 	if (replaying || STAMP_CLOCK(stamp) <= fork_base || STAMP_SLOT(stamp) == t->slot || is_known(t, stamp))
 		return;
-	size_t size = sizeof(struct entry) + 16;
-	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_EDGE, .flags = 2 };
-	uint64_t *args = (uint64_t *)(e + 1);
-	args[0] = t->front->clock + 1;
-	args[1] = stamp;
-	log_commit(t, size);
+	log_numbers(t, ENTRY_EDGE, 0, 2, (const uint64_t[]){ t->front->clock + 1, stamp });
 }
 
 static void log_outcome(struct thread *t, long result)
 {
-	size_t size = sizeof(struct entry) + 8;
-	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_SYNC, .flags = 1, .result = result };
-	*(uint64_t *)(e + 1) = t->front->clock + 1;
-	log_commit(t, size);
-}
-
-/* ---- chaos: bad luck on purpose ----------------------------------------------------- */
-
-static uint64_t random_number(struct thread *t)
-{
-	/* xorshift; the seed differs for each slot */
-	t->chaos ^= t->chaos << 13;
-	t->chaos ^= t->chaos >> 7;
-	t->chaos ^= t->chaos << 17;
-	return t->chaos;
-}
-
-static void nap(uint64_t nsec)
-{
-	struct {
-		uint64_t sec, nsec;
-	} time = { 0, nsec };
-	SYS2(__NR_nanosleep, &time, 0);
-}
-
-void chaos_perturb(struct thread *t)
-{
-	uint64_t r = random_number(t);
-	if (r % 8 == 0)
-		SYS0(__NR_sched_yield);
-	if (r % 64 == 1)
-		nap(r >> 32 & 0xfffff); /* up to a millisecond */
-}
-
-/*
- * A change of priorities in the sense of PCT (Burckhardt et al. 2010): the thread stands still while the others go far.
- * PCT chooses a few points of a run whose length is known. Here it is not, so each distance is as likely to be of one
- * event as of some thousand: a program of ten accesses has a point or none, at any of them, and a long one has some
- * near its end, too. In every other run the first distances are short, and grow as the thread gets on: bugs that need
- * two threads to stand still in the middle of a few lines want that. The same for the time: from microseconds up to
- * what lets others come to their end.
- */
-enum { FARTHEST = 15, LONGEST = 22 /* 2^n ns, 4 ms */, SHORTEST = 14 };
-
-static unsigned farthest(const struct thread *t)
-{
-	uint64_t done = control->chaos % 2 ? t->self->events : ~0ull;
-	return (unsigned)MIN(FARTHEST, 65 - __builtin_clzll(done | 1));
-}
-
-void chaos_preempt(struct thread *t)
-{
-	uint64_t r = random_number(t);
-	if (t->chaos_at)
-		nap(r >> 32 & ((1u << (SHORTEST + r % (LONGEST - SHORTEST + 1))) - 1));
-	r = random_number(t);
-	t->chaos_at = t->self->events + 2 * (1 + (r >> 32 & ((1u << r % (farthest(t) + 1)) - 1)));
+	log_numbers(t, ENTRY_SYNC, result, 1, &(const uint64_t){ t->front->clock + 1 });
 }
 
 /* ---- replay --------------------------------------------------------------------------- */
@@ -131,18 +69,6 @@ static bool is_far(const struct thread *source, uint64_t stamp)
 	return STAMP_CLOCK(stamp) > __atomic_load_n(&source->front->done, __ATOMIC_RELAXED) + FAR;
 }
 
-static void lock_waiters(struct thread *source)
-{
-	for (unsigned n = 0; __atomic_exchange_n(&source->waiters_lock, 1, __ATOMIC_ACQUIRE); n++)
-		if (n > 40)
-			SYS0(__NR_sched_yield);
-}
-
-static void unlock_waiters(struct thread *source)
-{
-	__atomic_store_n(&source->waiters_lock, 0, __ATOMIC_RELEASE);
-}
-
 /*
  * Who waits puts itself on the source's list and then looks once more; the source
  * stores `done` and then looks at the list. One of the two sees the other.
@@ -153,7 +79,7 @@ static void unlock_waiters(struct thread *source)
  */
 static void wake_waiters(struct thread *source)
 {
-	lock_waiters(source);
+	brief_lock(&source->waiters_lock);
 	struct thread **link = &source->waiters;
 	uint64_t first = NOBODY_WAITS;
 	while (*link) {
@@ -167,18 +93,18 @@ static void wake_waiters(struct thread *source)
 		}
 	}
 	__atomic_store_n(&source->front->waited, first, __ATOMIC_SEQ_CST);
-	unlock_waiters(source);
+	brief_unlock(&source->waiters_lock);
 }
 
 static void sleep_for_op(struct thread *t, struct thread *source)
 {
 	t->wake = 0;
-	lock_waiters(source);
+	brief_lock(&source->waiters_lock);
 	t->next_waiter = source->waiters;
 	source->waiters = t;
 	__atomic_store_n(&source->front->waited, MIN(source->front->waited, STAMP_CLOCK(t->waits_for)),
 			 __ATOMIC_SEQ_CST);
-	unlock_waiters(source);
+	brief_unlock(&source->waiters_lock);
 	if (is_done(source, t->waits_for))
 		wake_waiters(source); /* ourselves among them */
 	wait_asleep(t);
@@ -189,7 +115,7 @@ static void wait_for_op(struct thread *t, uint64_t stamp)
 	uint32_t slot = STAMP_SLOT(stamp);
 	unsigned round = 0;
 	if (slot >= MAP_SLOTS)
-		cannot("the trace has an edge from thread %u, which cannot be: it is damaged", (unsigned long)slot);
+		damaged("an edge from thread %u, which cannot be", (unsigned long)slot);
 	struct thread *source = thread_of(slot);
 	__atomic_store_n(&t->waits_for, stamp, __ATOMIC_RELEASE);
 	/* it may not have been created yet */
@@ -345,7 +271,9 @@ long sync_op_point(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_
 long sync_wait(struct thread *t, uint32_t *word, uint32_t value, int clockid, const int64_t *deadline)
 {
 	/* FUTEX_WAIT_BITSET takes an absolute time; realtime is a flag */
-	uint64_t op = 9 | (deadline && clockid == 0 ? 256 : 0); /* not private: other processes may share the word */
+	uint64_t op = FUTEX_WAIT_BITSET |
+		      (deadline && clockid == 0 ? FUTEX_CLOCK_REALTIME :
+						  0); /* not private: other processes may share the word */
 	uint64_t args[6] = { (uint64_t)word, op, value, (uint64_t)deadline, 0, 0xffffffff };
 	if (unlikely(turns_wanted))
 		turns_leave(t, !deadline);

@@ -206,4 +206,24 @@ void sections_forked(struct thread *t);
 
 _Static_assert(sizeof(struct mutex) == 40 && sizeof(struct cond) == 48 && sizeof(struct rwlock) == 56, "glibc's sizes");
 _Static_assert(sizeof(struct barrier) == 32 && sizeof(struct semaphore) == 32, "glibc's sizes");
+
+/* ---- how libheddle.so asks for other ops: the argument b of each ---------------------------------------------- */
+
+/* section_enter, section_leave */
+enum section_how {
+	SECTION_TRY = 1,       /* enter: EBUSY instead of waiting */
+	SECTION_BRIEFLY = 2,   /* the same after 100 ms */
+	SECTION_PATIENTLY = 4, /* the same after seconds */
+	SECTION_FORGET = 1,    /* leave: the object is gone */
+};
+
+/* thread_joined */
+enum join_how {
+	JOIN_WAIT = 0, /* until the deadline, if there is one */
+	JOIN_TRY = 1,  /* EBUSY instead of waiting */
+	JOIN_ID = 2,   /* does not join: its id, or 0 if it has ended */
+};
+
+/* cond_enter answers so much more than the error, if the mutex was not the caller's. */
+#define COND_FAILED 0x100
 #endif

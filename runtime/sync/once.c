@@ -100,7 +100,7 @@ long sync_once_end(struct thread *t, uint64_t a, uint64_t failed, uint64_t c, ui
 		side_stamp(word, STAMP(slot, op));
 	op_given(t);
 	if (__atomic_exchange_n(word, failed ? 0 : ONCE_WORD(slot, op), __ATOMIC_RELEASE) & ONCE_WAITED)
-		sync_wake(word, 0x7fffffff);
+		sync_wake(word, WAKE_ALL);
 	op_given_end(t);
 	return 0;
 }
@@ -152,7 +152,7 @@ long sync_guard_release(struct thread *t, uint64_t a, uint64_t failed, uint64_t 
 		side_stamp(word, STAMP(front_of(t)->slot, op));
 	op_given(t);
 	if (__atomic_exchange_n(word, left, __ATOMIC_RELEASE) & GUARD_WAITED)
-		sync_wake((uint32_t *)word, 0x7fffffff);
+		sync_wake((uint32_t *)word, WAKE_ALL);
 	op_given_end(t);
 	return 0;
 }

@@ -84,7 +84,7 @@ static long take(struct thread *t, struct rwlock *l, bool write, bool try, uint6
 		if (r && write) { /* the mark would keep readers out: whoever still waits sets it again */
 			__atomic_fetch_and(&l->state, ~RW_WRITER_WAITS, __ATOMIC_RELAXED);
 			sync_wake(low_half(l), 1);
-			sync_wake(high_half(l), 0x7fffffff);
+			sync_wake(high_half(l), WAKE_ALL);
 		}
 		if (r)
 			return r; /* the mark of readers stays: costs a wake */
@@ -109,7 +109,7 @@ static void give(struct rwlock *l, bool write)
 	if (old & RW_WRITER_WAITS)
 		sync_wake(low_half(l), 1);
 	if (old & RW_READER_WAITS)
-		sync_wake(high_half(l), 0x7fffffff);
+		sync_wake(high_half(l), WAKE_ALL);
 }
 
 /* ---- the ops -------------------------------------------------------------------------------- */

@@ -19,9 +19,6 @@
 #include "runtime/sync/objects.h"
 #include "runtime/sync/sync.h"
 
-/* argument b; the same as in interpose/libc/libc.h */
-enum { ENTER_TRY = 1, ENTER_BRIEFLY = 2, ENTER_PATIENTLY = 4, LEAVE_FORGET = 1 };
-
 #define SECTIONS 65536 /* a power of two */
 #define REMOVED	 1ul   /* `object` of a place that may be used again; groups begin at 2, below */
 
@@ -113,10 +110,10 @@ static struct section *section_of(uint64_t object)
 
 static const int64_t *until(uint64_t how, int64_t time[2])
 {
-	if (!(how & (ENTER_BRIEFLY | ENTER_PATIENTLY)))
+	if (!(how & (SECTION_BRIEFLY | SECTION_PATIENTLY)))
 		return 0;
 	SYS2(__NR_clock_gettime, 1 /* monotonic */, time);
-	time[1] += how & ENTER_BRIEFLY ? BRIEFLY : PATIENTLY;
+	time[1] += how & SECTION_BRIEFLY ? BRIEFLY : PATIENTLY;
 	time[0] += time[1] / 1000000000;
 	time[1] %= 1000000000;
 	return time;
@@ -133,7 +130,7 @@ static long take(struct thread *t, struct section *s, uint64_t how)
 	uint32_t free = 0;
 	/* Acquire: pairs with the release in give(); depth, stamp and libc's state are seen. */
 	if (!__atomic_compare_exchange_n(&s->word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (how & ENTER_TRY)
+		if (how & SECTION_TRY)
 			return EBUSY;
 		int64_t time[2];
 		const int64_t *deadline = until(how, time);
@@ -188,7 +185,7 @@ long sync_section_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 	return result;
 }
 
-/* a: the object, b: LEAVE_FORGET or 0. */
+/* a: the object, b: SECTION_FORGET or 0. */
 long sync_section_leave(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	(void)c, (void)d;
@@ -199,7 +196,7 @@ long sync_section_leave(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 	bool last = ours && s->depth == 1;
 	if (last) {
 		s->stamp = STAMP(t->slot, clock);
-		if (b & LEAVE_FORGET)
+		if (b & SECTION_FORGET)
 			forget(s);
 	}
 	/* Before the lock is given: who gets it may take an edge from this op, which must then be counted. */

@@ -18,11 +18,7 @@ long sync_spin_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, uint
 	if (!replaying) {
 		for (unsigned look = 0; how != MUTEX_TRY && look < 200 && __atomic_load_n(word, __ATOMIC_RELAXED);
 		     look++)
-#ifdef __x86_64__
-			__builtin_ia32_pause();
-#else
-			__asm__ volatile("yield");
-#endif
+			cpu_relax();
 		r = word_lock(t, word, how == MUTEX_TRY, 0, 0);
 		if (r == SYNC_INTERRUPTED)
 			return r;

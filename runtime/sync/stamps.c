@@ -70,15 +70,14 @@ struct stamps *stamps_lock(const void *object)
 		s = find_place(object, level);
 	if (!s)
 		cannot("the program uses more synchronisation objects than Heddle can order");
-	while (__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
-		SYS0(__NR_sched_yield);
+	brief_lock(&s->lock);
 	return &s->stamps;
 }
 
 void stamps_unlock(struct stamps *stamps)
 {
 	struct side_stamp *s = (struct side_stamp *)((uint8_t *)stamps - offsetof(struct side_stamp, stamps));
-	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
+	brief_unlock(&s->lock);
 }
 
 uint64_t *stamp_lock(const void *object)

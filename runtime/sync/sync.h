@@ -28,7 +28,7 @@
 
 /* The part of struct thread that the quick paths in libheddle.so touch. */
 struct front {
-	uint64_t clock; /* ops begun so far; only this thread writes it */
+	uint64_t clock; /* ops finished so far; only this thread writes it */
 	uint64_t done;	/* replay: ops finished, published with release; record: the last op that showed: op_shown() */
 	uint32_t slot;	/* this thread's number */
 	uint32_t quick; /* 1: recording without chaos, quick paths may be taken; 0: always call the runtime */
@@ -82,6 +82,12 @@ struct stamps {
 struct stamps *stamps_lock(const void *object);
 void stamps_unlock(struct stamps *stamps);
 
+/* threads.c: the thread of a pthread_t */
+struct thread *thread_of_pthread(uint64_t pthread);
+/* entries.c: the first function of an op, from entry.S; fills the table below */
+long sync_run(struct thread *t);
+void sync_fill_entries(void);
+
 /* ---- the table through which libheddle.so enters the runtime ---------------------------------- */
 
 /*
@@ -94,17 +100,21 @@ void stamps_unlock(struct stamps *stamps);
 
 #define SYNC_INTERRUPTED (-512)
 typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
-#define SYNC_FUNCTIONS(X)                                                                                              \
-	/* edges.c */ X(op_wake) X(op_point) /* mutex.c */ X(mutex_lock) X(mutex_unlock) /* rwlock.c */ X(rwlock_lock) \
-		X(rwlock_unlock) /* spin.c */ X(spin_lock) X(spin_unlock) /* cond.c */ X(cond_enter) X(cond_wait) X(   \
-			cond_leave) X(cond_wake) /* barrier.c */ X(barrier_arrive)                                     \
-			X(barrier_leave) /* semaphore.c */ X(sem_take) X(sem_give) X(sem_value) /* once.c */ X(        \
-				once_begin) X(once_end) X(guard_acquire)                                               \
-				X(guard_release) /* thread.c */ X(thread_reserve) X(thread_cancel_reserve) X(          \
-					thread_released) X(thread_slot) X(thread_settled) X(thread_gone)               \
-					X(thread_joined) /* section.c: around libc functions that lock inside */ X(    \
-						section_enter) X(section_leave) /* heap.c */ X(heap_refill)            \
-						X(heap_return) X(heap_large) X(heap_large_free)
+/* clang-format off */
+#define SYNC_FUNCTIONS(X)                                                                                  \
+	/* edges.c */     X(op_wake) X(op_point)                                                           \
+	/* mutex.c */     X(mutex_lock) X(mutex_unlock)                                                    \
+	/* rwlock.c */    X(rwlock_lock) X(rwlock_unlock)                                                  \
+	/* spin.c */      X(spin_lock) X(spin_unlock)                                                      \
+	/* cond.c */      X(cond_enter) X(cond_wait) X(cond_leave) X(cond_wake)                            \
+	/* barrier.c */   X(barrier_arrive) X(barrier_leave)                                               \
+	/* semaphore.c */ X(sem_take) X(sem_give) X(sem_value)                                             \
+	/* once.c */      X(once_begin) X(once_end) X(guard_acquire) X(guard_release)                      \
+	/* threads.c */   X(thread_reserve) X(thread_cancel_reserve) X(thread_released) X(thread_slot)     \
+			  X(thread_settled) X(thread_gone) X(thread_joined)                                \
+	/* section.c: around libc functions that lock inside */ X(section_enter) X(section_leave)          \
+	/* heap.c */      X(heap_refill) X(heap_return) X(heap_large) X(heap_large_free)
+/* clang-format on */
 #define SYNC_DECLARE(name) sync_function sync_##name;
 SYNC_FUNCTIONS(SYNC_DECLARE)
 #undef SYNC_DECLARE

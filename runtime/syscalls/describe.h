@@ -67,9 +67,9 @@ enum {
 	SYS_WRITES = 8,	       /* sends data to args[0]: shown at replay if that is the original stdout/stderr */
 	SYS_NO_ORDER = 16,     /* takes no ticket: its result depends on nothing that another thread does.
 			      The comment at the row gives the reason */
-	SYS_SPACE = 64,	       /* changes the address space: threads do it one after the other */
-	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[mask_arg] is the original stdout or stderr,
+	SYS_NOT_TO_SHOWN = 32, /* refused with EINVAL when args[to_arg] is the original stdout or stderr,
 				  so that the program falls back to write (splice, copy_file_range) */
+	SYS_SPACE = 64,	       /* changes the address space: threads do it one after the other */
 	SYS_CHANGES = 128,     /* changes the bytes of file args[0], which may be mapped */
 };
 
@@ -82,6 +82,7 @@ struct sys_row {
 	uint8_t flags;
 	uint8_t refuse_errno;
 	uint8_t mask_arg; /* SYS_MASK: the argument that points to the mask (pselect6: to {mask, size}) */
+	uint8_t to_arg;	  /* SYS_NOT_TO_SHOWN: the descriptor that gets the data */
 	struct sys_io io[IO_MAX];
 	/* Calls whose shape depends on an argument (ioctl, fcntl, prctl): fills io[IO_MAX] from the
 	   arguments; returns 0; -1 if this variant is unknown (recording stops and names it); or an

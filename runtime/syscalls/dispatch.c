@@ -97,7 +97,7 @@ static void run(struct call *c)
 			call_answer(c, -error);
 		return;
 	}
-	if (unlikely(c->row->flags & SYS_NOT_TO_SHOWN) && shown_class(c->t->process, c->args[c->row->mask_arg])) {
+	if (unlikely(c->row->flags & SYS_NOT_TO_SHOWN) && shown_class(c->t->process, c->args[c->row->to_arg])) {
 		call_answer(c, -EINVAL);
 		return;
 	}

@@ -348,7 +348,7 @@ int place_outputs(struct call *c, struct output *out, struct vector *vector, boo
 void apply_output(struct call *c, const struct entry *e, const struct block *b)
 {
 	if (is_ours(b->addr, b->len))
-		cannot("the trace wants to write over Heddle itself: it is damaged");
+		damaged("a call that writes over Heddle itself");
 	if (c->as_access ? order_give(c->t, b->addr, block_data(b), b->len) :
 			   user_copy((void *)b->addr, block_data(b), b->len))
 		/* at record time the same copy failed: the result says EFAULT */

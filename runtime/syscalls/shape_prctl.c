@@ -19,83 +19,67 @@ static int one(struct sys_io *io, uint8_t rule, uint8_t arg, uint32_t size)
 /* Newer than some headers. */
 enum { GET_AUXV = 0x41555856, TIMER_CREATE_RESTORE_IDS = 77, FUTEX_HASH = 78 };
 
+/* clang-format off */
+static const struct {
+	uint32_t option;
+	struct sys_io io;
+} with_memory[] = {
+	{ PR_GET_PDEATHSIG,	  { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_UNALIGN,	  { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_FPEMU,		  { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_FPEXC,		  { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_ENDIAN,	  { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_TSC,		  { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_CHILD_SUBREAPER, { OUT_FIXED, 1, NO_ARG, 4 } },
+	{ PR_GET_TID_ADDRESS,	  { OUT_FIXED, 1, NO_ARG, 8 } },
+	{ PR_GET_NAME,		  { OUT_FIXED, 1, NO_ARG, 16 } },
+	{ PR_SET_NAME,		  { IN_STRING, 1, NO_ARG, 1 } }, /* cut to 15 characters by the kernel */
+	{ GET_AUXV,		  { OUT_RESULT, 1, 2, 1 } },
+};
+
+/* Seccomp and user dispatch are special_prctl's business. */
+static const uint32_t values_only[] = {
+	PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_UNALIGN, PR_GET_KEEPCAPS, PR_SET_KEEPCAPS,
+	PR_SET_FPEMU, PR_SET_FPEXC, PR_GET_TIMING, PR_SET_TIMING, PR_SET_ENDIAN, PR_GET_SECCOMP, PR_SET_SECCOMP,
+	PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_SET_TSC, PR_GET_SECUREBITS, PR_SET_SECUREBITS, PR_SET_TIMERSLACK,
+	PR_GET_TIMERSLACK, PR_TASK_PERF_EVENTS_DISABLE, PR_TASK_PERF_EVENTS_ENABLE, PR_MCE_KILL, PR_MCE_KILL_GET,
+	PR_SET_PTRACER, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE,
+	PR_GET_THP_DISABLE, PR_MPX_ENABLE_MANAGEMENT, PR_MPX_DISABLE_MANAGEMENT, PR_SET_FP_MODE, PR_GET_FP_MODE,
+	PR_CAP_AMBIENT, PR_SVE_SET_VL, PR_SVE_GET_VL, PR_GET_SPECULATION_CTRL, PR_SET_SPECULATION_CTRL,
+	PR_PAC_RESET_KEYS, PR_PAC_SET_ENABLED_KEYS, PR_PAC_GET_ENABLED_KEYS, PR_SET_TAGGED_ADDR_CTRL,
+	PR_GET_TAGGED_ADDR_CTRL, PR_SET_IO_FLUSHER, PR_GET_IO_FLUSHER, PR_SET_SYSCALL_USER_DISPATCH,
+};
+/* clang-format on */
+
+static int shape_set_mm(const uint64_t args[6], struct sys_io *io)
+{
+	if (args[1] == PR_SET_MM_MAP_SIZE)
+		return one(io, OUT_FIXED, 2, 4);
+	if (args[1] == PR_SET_MM_MAP || args[1] == PR_SET_MM_AUXV)
+		io[0] = (struct sys_io){ IN_BYTES, 2, 3, 1 };
+	return 0;
+}
+
 int shape_prctl(const uint64_t args[6], struct sys_io *io)
 {
 	uint32_t option = (uint32_t)args[0];
 	switch (option) {
-	case PR_GET_PDEATHSIG:
-	case PR_GET_UNALIGN:
-	case PR_GET_FPEMU:
-	case PR_GET_FPEXC:
-	case PR_GET_ENDIAN:
-	case PR_GET_TSC:
-	case PR_GET_CHILD_SUBREAPER: return one(io, OUT_FIXED, 1, 4);
-	case PR_GET_TID_ADDRESS: return one(io, OUT_FIXED, 1, 8);
-	case PR_GET_NAME: return one(io, OUT_FIXED, 1, 16);
-	case PR_SET_NAME: /* cut to 15 characters by the kernel */ return one(io, IN_STRING, 1, 1);
-	case GET_AUXV: io[0] = (struct sys_io){ OUT_RESULT, 1, 2, 1 }; return 0;
 	case PR_SET_VMA: /* PR_SET_VMA_ANON_NAME, address, length, name */
 		return args[1] == 0 ? one(io, IN_STRING, 4, 1) : 0;
 	case PR_SCHED_CORE: return args[1] == 0 ? one(io, OUT_FIXED, 4, 8) : 0; /* PR_SCHED_CORE_GET */
-	case PR_SET_MM:
-		if (args[1] == PR_SET_MM_MAP_SIZE)
-			return one(io, OUT_FIXED, 2, 4);
-		if (args[1] == PR_SET_MM_MAP || args[1] == PR_SET_MM_AUXV)
-			io[0] = (struct sys_io){ IN_BYTES, 2, 3, 1 };
-		return 0;
-	case PR_SET_PDEATHSIG:
-	case PR_GET_DUMPABLE:
-	case PR_SET_DUMPABLE:
-	case PR_SET_UNALIGN:
-	case PR_GET_KEEPCAPS:
-	case PR_SET_KEEPCAPS:
-	case PR_SET_FPEMU:
-	case PR_SET_FPEXC:
-	case PR_GET_TIMING:
-	case PR_SET_TIMING:
-	case PR_SET_ENDIAN:
-	case PR_GET_SECCOMP:
-	case PR_SET_SECCOMP: /* the filter is special_prctl's business */
-	case PR_CAPBSET_READ:
-	case PR_CAPBSET_DROP:
-	case PR_SET_TSC:
-	case PR_GET_SECUREBITS:
-	case PR_SET_SECUREBITS:
-	case PR_SET_TIMERSLACK:
-	case PR_GET_TIMERSLACK:
-	case PR_TASK_PERF_EVENTS_DISABLE:
-	case PR_TASK_PERF_EVENTS_ENABLE:
-	case PR_MCE_KILL:
-	case PR_MCE_KILL_GET:
-	case PR_SET_PTRACER:
-	case PR_SET_CHILD_SUBREAPER:
-	case PR_SET_NO_NEW_PRIVS:
-	case PR_GET_NO_NEW_PRIVS:
-	case PR_SET_THP_DISABLE:
-	case PR_GET_THP_DISABLE:
-	case PR_MPX_ENABLE_MANAGEMENT:
-	case PR_MPX_DISABLE_MANAGEMENT:
-	case PR_SET_FP_MODE:
-	case PR_GET_FP_MODE:
-	case PR_CAP_AMBIENT:
-	case PR_SVE_SET_VL:
-	case PR_SVE_GET_VL:
-	case PR_GET_SPECULATION_CTRL:
-	case PR_SET_SPECULATION_CTRL:
-	case PR_PAC_RESET_KEYS:
-	case PR_PAC_SET_ENABLED_KEYS:
-	case PR_PAC_GET_ENABLED_KEYS:
-	case PR_SET_TAGGED_ADDR_CTRL:
-	case PR_GET_TAGGED_ADDR_CTRL:
-	case PR_SET_IO_FLUSHER:
-	case PR_GET_IO_FLUSHER:
-	case PR_SET_SYSCALL_USER_DISPATCH: /* special_prctl's business */ return 0;
+	case PR_SET_MM: return shape_set_mm(args, io);
 	}
-	/* SME (63, 64), MDWE (65, 66), KSM (67, 68), RISC-V and PowerPC (69-73), shadow stacks
-	   (74-76), and the two above: values only. */
-	if (option >= 63 && option <= FUTEX_HASH)
-		return 0;
-	return -1;
+	for (unsigned i = 0; i < sizeof with_memory / sizeof *with_memory; i++)
+		if (with_memory[i].option == option) {
+			io[0] = with_memory[i].io;
+			return 0;
+		}
+	for (unsigned i = 0; i < sizeof values_only / sizeof *values_only; i++)
+		if (values_only[i] == option)
+			return 0;
+	/* SME (63, 64), MDWE (65, 66), KSM (67, 68), RISC-V and PowerPC (69-73), shadow stacks (74-76), restored timers
+	   and futexes' hash (77, 78): values only. */
+	return option >= 63 && option <= FUTEX_HASH ? 0 : -1;
 }
 
 int shape_arch_prctl(const uint64_t args[6], struct sys_io *io)

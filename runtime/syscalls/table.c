@@ -148,9 +148,9 @@ _Static_assert(sizeof(struct epoll_event) == 16 && STAT == 128, "the generic one
 #define LOG_MASK(call, letters, fl, mask, ...) \
 	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_MASK, .mask_arg = mask, .io = { __VA_ARGS__ })
 /* Moves data to descriptor args[to] behind the program's back: refused for the original stdout and
-   stderr, since what they get must pass through the log to be shown again. mask_arg holds `to`. */
+   stderr, since what they get must pass through the log to be shown again. */
 #define LOG_MOVES(call, letters, fl, to, ...) \
-	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .io = { __VA_ARGS__ })
+	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl) | SYS_NOT_TO_SHOWN, .to_arg = to, .io = { __VA_ARGS__ })
 #define LOG_SHAPE(call, letters, fl, fn) \
 	ROW(call, letters, .how = SYS_FROM_LOG, .flags = (fl), .shape = fn)
 #define LOG_SHAPE_MASK(call, letters, fl, mask, fn) \
@@ -164,33 +164,13 @@ _Static_assert(sizeof(struct epoll_event) == 16 && STAT == 128, "the generic one
 #define OWNER(fn) 0
 #else
 #define OWNER(fn) fn
-void special_mmap(struct call *c), special_munmap(struct call *c), special_mremap(struct call *c);
-void special_mprotect(struct call *c), special_madvise(struct call *c), special_brk(struct call *c);
-void special_shmat(struct call *c), special_shmdt(struct call *c);
-void special_clone(struct call *c), special_clone3(struct call *c);
-void special_exec(struct call *c), special_execveat(struct call *c);
-void special_exit(struct call *c), special_exit_group(struct call *c);
-void special_set_tid_address(struct call *c), special_set_robust_list(struct call *c);
-void special_futex(struct call *c), special_prctl(struct call *c), special_seccomp(struct call *c);
-void special_personality(struct call *c), special_mlockall(struct call *c), special_rlimit(struct call *c);
-void special_rt_sigaction(struct call *c), special_rt_sigprocmask(struct call *c);
-void special_rt_sigreturn(struct call *c), special_sigaltstack(struct call *c);
-void special_rt_sigsuspend(struct call *c);
-void special_open(struct call *c), special_readlink(struct call *c), special_close(struct call *c);
-void special_close_range(struct call *c), special_dup(struct call *c), special_fcntl(struct call *c);
-void special_sendfile(struct call *c);
-#ifdef __x86_64__
-void special_arch_prctl(struct call *c), special_pause(struct call *c);
-#endif
+#include "special/special.h"
 #endif
 
 #define SPECIAL(call, letters, fl, fn, ...) \
 	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl), .special = OWNER(fn), .io = { __VA_ARGS__ })
 #define SPECIAL_MASK(call, letters, fl, mask, fn, ...) \
 	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl) | SYS_MASK, .mask_arg = mask, .special = OWNER(fn), \
-	    .io = { __VA_ARGS__ })
-#define SPECIAL_MOVES(call, letters, fl, to, fn, ...) \
-	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl) | SYS_NOT_TO_SHOWN, .mask_arg = to, .special = OWNER(fn), \
 	    .io = { __VA_ARGS__ })
 #define SPECIAL_SHAPE(call, letters, fl, fn, shape_fn) \
 	ROW(call, letters, .how = SYS_SPECIAL, .flags = (fl), .special = OWNER(fn), .shape = shape_fn)
@@ -224,7 +204,7 @@ const struct sys_row sys_table[] = {
 	LOG_MOVES(splice,	"fpfpux", WAITS, 2,		INOUT(1, OFFSET), INOUT(3, OFFSET)),
 	LOG_MOVES(tee,		"ffux",	  WAITS, 1),
 	LOG_MOVES(copy_file_range, "fpfpux", WAITS, 2,		INOUT(1, OFFSET), INOUT(3, OFFSET)),
-	SPECIAL_MOVES(sendfile,	"ffpu",	  WAITS, 0, special_sendfile, INOUT(2, OFFSET)),
+	LOG_MOVES(sendfile,	"ffpu",	  WAITS, 0,		INOUT(2, OFFSET)),
 	/* The pipe keeps pointing to the pages, and the direction depends on the descriptor. Callers
 	   fall back to write. */
 	REFUSED(vmsplice,	"fpux",	  EINVAL),
@@ -377,7 +357,7 @@ const struct sys_row sys_table[] = {
 	/* siginfo is cleared even by a call that fails; rusage is stored only with a child. */
 	LOG(waitid,		"ddpxp",  WAITS,		MAYBE(2, WAITID_INFO), MAYBE(4, RUSAGE)),
 	SPECIAL(set_tid_address, "p",	  0, special_set_tid_address),
-	SPECIAL(set_robust_list, "pu",	  0, special_set_robust_list),
+	LOG(set_robust_list,	"pu",	  0),
 	LOG(get_robust_list,	"dpp",	  0,			OUT(1, 8), OUT(2, 8)),
 	SPECIAL_SHAPE(futex,	"pduxpu", WAITS, special_futex, shape_futex),
 	SPECIAL_SHAPE(prctl,	"dxxxx",  0, special_prctl, shape_prctl),
@@ -505,8 +485,7 @@ const struct sys_row sys_table[] = {
 	LOG(recvfrom,		"fpuxpp", WAITS,		BYTES(1, 2), UP_TO(4, 5)),
 	LOG(sendmsg,		"fpx",	  WAITS | WRITES,	{ IN_MSG, 1, NO_ARG, 1 }),
 	LOG(recvmsg,		"fpx",	  WAITS,		{ OUT_MSG, 1, NO_ARG, 1 }),
-	/* TODO: needs a rule for arrays of messages. glibc's resolver, the usual caller, goes on
-	   with send and recv. */
+	/* No rule describes arrays of messages. glibc's resolver, the usual caller, goes on with send and recv. */
 	REFUSED(sendmmsg,	"fpux",	  ENOSYS),
 	REFUSED(recvmmsg,	"fpuxp",  ENOSYS),
 	LOG(setsockopt,		"fddpu",  0,			IN_MANY(3, 4, 1)),

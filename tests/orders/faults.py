@@ -52,7 +52,7 @@ FAULTS = {
         'the counted reads': ([('if (slot != t->slot)\n\t\t\torder_wait(t, has_reads', 'if (slot == ~0u)\n\t\t\torder_wait(t, has_reads')], ''),
         'the count of a read': ([('} else {\n\t\tcount_read(s, t->slot);', '} else if (t->slot % 2) {\n\t\tcount_read(s, t->slot);')], ''),
         'the version that is read or replaced': ([('order_wait(t, has_version,', 'if (!version)\n\t\t\torder_wait(t, has_version,')], ''),
-        'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&state_of(a, i)->lock);', ';')], ''),
+        'the lock of a granule': ([('order_lock(&STATE_OF(a, i)->lock);', ';'), ('order_unlock(&STATE_OF(a, i)->lock);', ';')], ''),
         'an entry now and then': ([('if (s->version != expected)', 'if (s->version != expected && s->version % 16)')], ''),
         'a run of counts': ([('if (reads)\n\t\t\tORDER_LOG', 'if (reads && n == 1)\n\t\t\tORDER_LOG')], 'table,private,updates'),
         'the other half of 16 bytes': ([('i < a->granules; i++) {\n\t\tlog_version', 'i < 1; i++) {\n\t\tlog_version')], 'wide'),
@@ -65,13 +65,13 @@ FAULTS = {
         'edges': ([('*waited += order_number(t);\n\torder_taken(t);', '*waited += order_number(t);\n\torder_taken(t);\n\tif (*waited)\n\t\treturn;')], ''),
         'counts': ([('order_wait(t, has_come, &wanted[i], "reads', 'if (!t)\n\t\t\torder_wait(t, has_come, &wanted[i], "reads')], ''),
         'that a count implies only what came before the read': ([('&& seen > from->reads;', ';')], ''),
-        'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&state_of(a, i)->lock);', ';')], ''),
+        'the lock of a granule': ([('order_lock(&STATE_OF(a, i)->lock);', ';'), ('order_unlock(&STATE_OF(a, i)->lock);', ';')], ''),
         'an end before an acquire': ([('\tlook(t, t->event + 1);\n}\n\nstatic void replay_acquire', '\t;\n}\n\nstatic void replay_acquire')], 'mixed,locks'),
         'the split at an acquire': ([('if (own->open)\n\t\tORDER_LOG(t, SPLIT);\n\town->open = own->last_was_read = false;', ';'),
                                      ('own->open = own->last_was_read = false;\n\tlook', 'look')], 'mixed'),
         'marks made after the access': ([('\town->last_was_read = !access_writes(a);\n\torder_chaos(t);\n}\n\nstatic void count_read',
                                           '\town->last_was_read = !access_writes(a);\n\tfor (unsigned i = 0; i < a->granules && access_writes(a); i++)\n'
-                                          '\t\tstate_of(a, i)->transaction = own->transaction;\n\torder_chaos(t);\n}\n\nstatic void count_read'),
+                                          '\t\tSTATE_OF(a, i)->transaction = own->transaction;\n\torder_chaos(t);\n}\n\nstatic void count_read'),
                                          ('s->transaction = own->transaction;\n', ';\n')], 'brackets'),
     },
     'light.c': {
@@ -79,7 +79,7 @@ FAULTS = {
         'the write that is read': ([('if (s->write)\n\t\t\tedge(', 'if (s->write && access_writes(a))\n\t\t\tedge(')], ''),
         'reads before a write': ([('edges_from_readers(t, s);', 's->readers = 0;')], ''),
         'how far a reader has come': ([('__ATOMIC_ACQUIRE) - 1);', '__ATOMIC_ACQUIRE) - 2);')], ''),
-        'the lock of a granule': ([('order_lock(&state_of(a, i)->lock);', ';'), ('order_unlock(&s->lock);', ';')], ''),
+        'the lock of a granule': ([('order_lock(&STATE_OF(a, i)->lock);', ';'), ('order_unlock(&s->lock);', ';')], ''),
         'an entry now and then': ([('order_known(t, slot, event))', 'order_known(t, slot, event) || event % 16 == 0)')], ''),
     },
     # The membarriers and fences of region are looked after by tests/models: a machine shows their lack too seldom.

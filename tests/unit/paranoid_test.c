@@ -35,7 +35,7 @@ bool thread_is_last(void)
 {
 	return true;
 }
-void thread_wait_for_cleared(void)
+void thread_wait_for_all_cleared(void)
 {
 }
 void wait_a_little(unsigned *round)

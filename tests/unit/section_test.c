@@ -80,7 +80,7 @@ static void *work(void *number)
 		uint64_t object = 0x10000 + k * 64;
 		bool forget_it = i % 16 == 0, try = i % 3 == 0;
 		uint64_t before = fronts[t->slot].clock;
-		if (sync_section_enter(t, object, try ? ENTER_TRY : 0, 0, 0)) {
+		if (sync_section_enter(t, object, try ? SECTION_TRY : 0, 0, 0)) {
 			EXPECT(try);
 			continue;
 		}
@@ -95,7 +95,7 @@ static void *work(void *number)
 		EXPECT(fronts[t->slot].clock == before + 3);
 		objects[k].last = forget_it ? ~0ull : STAMP(t->slot, before + 4);
 		__atomic_store_n(&objects[k].inside, 0, __ATOMIC_RELAXED);
-		sync_section_leave(t, object, forget_it ? LEAVE_FORGET : 0, 0, 0);
+		sync_section_leave(t, object, forget_it ? SECTION_FORGET : 0, 0, 0);
 	}
 	return 0;
 }
@@ -119,18 +119,18 @@ int main(void)
 	uint64_t clock = fronts[1].clock;
 	interrupt = true;
 	EXPECT(sync_section_enter(b, 5, 0, 0, 0) == SYNC_INTERRUPTED && fronts[1].clock == clock);
-	EXPECT(sync_section_enter(b, 5, ENTER_TRY, 0, 0) == EBUSY && fronts[1].clock == clock + 1);
+	EXPECT(sync_section_enter(b, 5, SECTION_TRY, 0, 0) == EBUSY && fronts[1].clock == clock + 1);
 	EXPECT(!sync_section_leave(b, 5, 0, 0, 0)); /* not its own: nothing happens */
-	EXPECT(sync_section_enter(b, 5, ENTER_TRY, 0, 0) == EBUSY);
+	EXPECT(sync_section_enter(b, 5, SECTION_TRY, 0, 0) == EBUSY);
 	EXPECT(!sync_section_enter(b, 6, 0, 0, 0));
 	sections_forked(b);
-	EXPECT(!sync_section_enter(b, 5, ENTER_TRY, 0, 0));
-	EXPECT(sync_section_enter(a, 6, ENTER_TRY, 0, 0) == EBUSY);
+	EXPECT(!sync_section_enter(b, 5, SECTION_TRY, 0, 0));
+	EXPECT(sync_section_enter(a, 6, SECTION_TRY, 0, 0) == EBUSY);
 
 	/* more objects over time than there are places */
 	for (uint64_t i = 0; i < 3 * SECTIONS; i++) {
 		sync_section_enter(a, 0x100000 + i * 16, 0, 0, 0);
-		sync_section_leave(a, 0x100000 + i * 16, LEAVE_FORGET, 0, 0);
+		sync_section_leave(a, 0x100000 + i * 16, SECTION_FORGET, 0, 0);
 	}
 	printf("%d failures\n", failures);
 	return failures != 0;

@@ -2,7 +2,7 @@
  * aarch64: the only instructions of ours that enter the kernel, the way from a
  * system call site into dispatch() and back, and the loader's first instruction.
  *
- * Offsets into struct thread (checked by offsets.c): regs at 0, then stack,
+ * Offsets into struct thread (checked by stub.c): regs at 0, then stack,
  * resume, held.
  */
 #define T_X29	 232

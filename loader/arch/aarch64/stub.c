@@ -5,7 +5,8 @@
 
 _Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, sp) == 248 &&
 		       offsetof(struct regs, pc) == 256 && offsetof(struct regs, flags) == 264 &&
-		       offsetof(struct thread, stack) == 272 && offsetof(struct thread, resume) == 280,
+		       offsetof(struct thread, stack) == 272 && offsetof(struct thread, resume) == 280 &&
+		       offsetof(struct thread, front) == 296,
 	       "entry.S knows these");
 _Static_assert(MAP_STACKS_BASE == 0x90ul << 32 && MAP_THREAD_STACK_ROOM == 1 << 23 && MAP_SLOTS == 8192 &&
 		       MAP_RUNTIME_STACKS + THREAD_STRUCT_AT == 0x6001000c0000 && MAP_RUNTIME_STACK_ROOM == 1 << 20,

@@ -121,12 +121,3 @@ void special_fcntl(struct call *c)
 	if (!c->restart && c->result >= 0 && (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC))
 		shown_set(c->t->process, (uint64_t)c->result, shown_class(c->t->process, c->args[0]));
 }
-
-void special_sendfile(struct call *c)
-{
-	/* data that never passes through the program could not be shown at replay: it must use write */
-	if (!replaying && shown_class(c->t->process, c->args[0]))
-		call_answer(c, -EINVAL);
-	else
-		call_run(c);
-}

@@ -39,9 +39,10 @@ static struct futex_site *site_of(const struct call *c, uint64_t pc, uint64_t ca
 	return s;
 }
 
-static bool wait_command(uint64_t command)
+static bool wait_command(uint64_t operation)
 {
-	return (command & 127) % 9 == 0; /* FUTEX_WAIT and FUTEX_WAIT_BITSET */
+	unsigned command = operation & FUTEX_CMD_MASK;
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
 }
 
 static bool waits(const struct call *c)
@@ -51,12 +52,7 @@ static bool waits(const struct call *c)
 
 static void log_answer(struct thread *t, long result)
 {
-	size_t size = sizeof(struct entry) + 16;
-	struct entry *e = log_reserve(t, size);
-	*e = (struct entry){ .size = (uint32_t)size, .kind = ENTRY_FUTEX, .flags = 2, .result = result };
-	((uint64_t *)(e + 1))[0] = t->front->clock;
-	((uint64_t *)(e + 1))[1] = t->self->events;
-	log_commit(t, size);
+	log_numbers(t, ENTRY_FUTEX, result, 2, (const uint64_t[]){ t->front->clock, t->self->events });
 }
 
 /* Less than 0: the wait of this entry came before what the thread does now; more: after. */

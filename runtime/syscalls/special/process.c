@@ -15,6 +15,7 @@
 #include "runtime/memory/heap.h"
 #include "runtime/runtime.h"
 #include "runtime/syscalls/capture.h"
+#include <asm/signal.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
 
@@ -44,7 +45,7 @@ static void become_child(struct call *c, uint32_t image)
 			replay_ended(t);
 		struct start_info info;
 		if (e->kind != ENTRY_START || entry_blocks(e)->len != sizeof info)
-			cannot("the trace's START entry of image %u is damaged", (unsigned long)image);
+			damaged("wrong START entry of image %u", (unsigned long)image);
 		memcpy(&info, block_data(entry_blocks(e)), sizeof info);
 		process_id = (uint32_t)info.pid;
 		log_take(t);
@@ -113,7 +114,7 @@ static void record_fork(struct call *c)
 		log_fork_failed(c->t);
 	signals_after_fork(c->t, false);
 	if (shares_memory)
-		control->shares_memory = 1;
+		note_not_recorded(SHARED_MEMORY);
 	c->result = pid;
 	if (pid > 0) {
 		call_block(c, BLOCK_CHILD, 0, image, 0, 0);
@@ -131,11 +132,11 @@ static void replay_fork(struct call *c)
 		return; /* it failed */
 	uint32_t image = (uint32_t)child->addr;
 	if (shares_memory)
-		control->shares_memory = 1; /* for who diverges */
+		note_not_recorded(SHARED_MEMORY); /* for who diverges */
 	while (SYS4(__NR_wait4, -1, 0, WNOHANG | __WALL, 0) > 0)
 		; /* the program waits for its children in the log only, and these have ended */
 	thread_before_fork();
-	long pid = gate(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0);
+	long pid = gate(__NR_clone, SIGCHLD, 0, 0, 0, 0, 0);
 	thread_after_fork();
 	if (pid == 0)
 		become_child(c, image);
@@ -268,7 +269,7 @@ static void check_memory(struct thread *t)
 {
 	if (replaying ? !log_peek(t) || log_peek(t)->kind != ENTRY_CHECKSUM : !thread_is_last() || memory_torn)
 		return; /* other threads still write, or wrote when this process was forked */
-	thread_wait_for_cleared();
+	thread_wait_for_all_cleared();
 	uint64_t hash = checksum_memory(t);
 	if (!replaying) {
 		log_simple(t, ENTRY_CHECKSUM, 0, 0, (int64_t)hash, 0, 0);
@@ -320,11 +321,6 @@ void special_set_tid_address(struct call *c)
 	/* Its word is cleared at its end, as then; the kernel gives its own id here, which nobody sees. */
 	if (replaying)
 		SYS1(__NR_set_tid_address, c->args[0]);
-}
-
-void special_set_robust_list(struct call *c)
-{
-	call_run(c);
 }
 
 uint64_t regs_caller(const struct regs *r)

@@ -28,9 +28,10 @@ void special_clone3(struct call *c);
 void special_exit(struct call *c);
 void special_exit_group(struct call *c);
 void special_set_tid_address(struct call *c);
-void special_set_robust_list(struct call *c);
-void special_futex(struct call *c);
 _Noreturn void vfork_child(struct thread *t);
+
+/* futex.c */
+void special_futex(struct call *c);
 
 /* exec.c */
 void special_exec(struct call *c);
@@ -43,7 +44,6 @@ void special_close(struct call *c);
 void special_close_range(struct call *c);
 void special_dup(struct call *c);
 void special_fcntl(struct call *c);
-void special_sendfile(struct call *c);
 bool is_zero_device(int fd);
 
 /* signal.c */

@@ -394,7 +394,6 @@ int main(int argc, char **argv)
 	const struct order_scheme *scheme = set.scheme ? order_find(set.scheme) : 0;
 	if (!scheme)
 		usage(set.scheme ? "no scheme " : "name a scheme", set.scheme ? set.scheme : "");
-	order_variant = strchr(set.scheme, ':') ? strchr(set.scheme, ':') + 1 : "";
 	if (!set.count)
 		while (workloads[set.count].name)
 			set.chosen[set.count] = set.count, set.count++;

@@ -298,9 +298,10 @@ class Soak:
     def __init__(self, build):
         self.file = os.path.join(build, 'soak.json')
         digest = hashlib.sha256()
-        for name in ('bin/heddle', 'lib/heddle/loader'):
-            with open(os.path.join(build, name), 'rb') as file:
-                digest.update(file.read())
+        for path in sorted(glob.glob(f'{build}/bin/*') + glob.glob(f'{build}/lib/heddle/*') + glob.glob(f'{ROOT}/tests/**/*', recursive=True)):
+            if os.path.isfile(path) and not path.endswith('.pyc') and f'{os.sep}results{os.sep}' not in path:
+                with open(path, 'rb') as file:
+                    digest.update(file.read())
         self.state = {'build': digest.hexdigest(), 'began': datetime.datetime.now().isoformat('T', 'minutes'), 'passed': {}}
         try:
             with open(self.file) as file:

@@ -12,7 +12,7 @@ LEAP_TABLE_1 = {
 # TPLAY, tables III to V, 4 threads: log in MB, Light's time over TPLAY's; transactions, interleavings, violations,
 # Light's write-read pairs; replay over record, successful replays of 50.
 TPLAY_COLUMNS = ('tplay MB', 'light MB', 'light/tplay', 'transactions', 'interleavings',
-                 'violations', 'light pairs', 'replay/record', 'of 50')
+                 'violations', 'light pairs', 'replay/record', 'tplay of 50')
 TPLAY = {name: dict(zip(TPLAY_COLUMNS, row)) for name, row in {
     'cholesky': (10.5, 39.9, 0.19, 9632, 761, 0, 2009143, 0.86, 45),
     'fft': (12.2, 32.7, 0.19, 11355241, 639294, 0, 1672548, 0.83, 50),

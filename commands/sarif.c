@@ -1,6 +1,7 @@
 /*
  * SARIF: see sarif.h.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "meta.h"
@@ -19,6 +20,20 @@ static json_t *text(const char *t)
 	return json_pack("{so}", "text", text_to_json(t, strlen(t)));
 }
 
+/* As RFC 3986 wants a path: what is no letter, digit or one of a few signs as %XX. */
+static json_t *uri(const char *path)
+{
+	char to[3 * 4096 + 1];
+	size_t n = 0;
+
+	for (const char *p = path; *p && n + 4 < sizeof to; p++) {
+		bool plain = isalnum((unsigned char)*p) || strchr("-._~/", *p);
+		n += (size_t)snprintf(to + n, sizeof to - n, plain ? "%c" : "%%%02X", (unsigned char)*p);
+	}
+	to[n] = 0;
+	return json_string(to);
+}
+
 static json_t *location(const struct sarif_place *p)
 {
 	json_t *o = json_pack("{so}", "message", text(p->text));
@@ -28,8 +43,7 @@ static json_t *location(const struct sarif_place *p)
 		if (p->column)
 			json_object_set_new(region, "startColumn", json_integer(p->column));
 		json_object_set_new(o, "physicalLocation",
-				    json_pack("{s{so} so}", "artifactLocation", "uri",
-					      text_to_json(p->file, strlen(p->file)), "region", region));
+				    json_pack("{s{so} so}", "artifactLocation", "uri", uri(p->file), "region", region));
 	}
 	return o;
 }

@@ -1,13 +1,12 @@
 """The golden programs of tests/races: what their first comment expects, and how that is checked.
 
-// expect: race A B                   a race between the lines marked A and B: an analysis that loses it is unsound, and
-a
-//                                    recorded run shows it
+// expect: race A B                   a race between the lines marked A and B: an analysis that loses it is unsound,
+//                                    and a recorded run shows it
 // expect: rare A B because REASON    the same, but the runs made here need not show it
 // expect: lock A B                   as race; and a lock is put on one of them, so that both are left out
 // expect: hook A B because REASON    as race; and a lock must not be put on either, since it would deadlock
-// expect: none A B ... because REASON   no race at these lines: the analysis should find that out, and no run may show
-one
+// expect: none A B ... because REASON   no race at these lines: the analysis finds that out, and no run may show one
+// expect: kept A B ... because REASON   no race either, but the analysis does not find that out
 
 A line is marked by a comment at its end: `// @A`, `// @A @B`. A mark may stand on several lines.
 """
@@ -24,6 +23,7 @@ from harness import CANNOT, DIVERGED, ROOT, USAGE
 
 FOLDER = os.path.join(ROOT, 'tests', 'races')
 LIMIT = 60
+NO_RACE = ('none', 'kept')
 RACES = 120     # exit status of heddle replay --races that has found some
 PUT_LOCK = 'possible initialisation'    # a left-out site that is ordered all the same: by a lock that was put around it
 _building = threading.Lock()
@@ -58,12 +58,12 @@ def expected(source):
             continue
         what, _, reason = line[len('// expect:'):].partition(' because ')
         verb, *marks = what.split()
-        if verb not in ('race', 'rare', 'lock', 'hook', 'none'):
+        if verb not in ('race', 'rare', 'lock', 'hook', *NO_RACE):
             sys.exit(f'{source}: {line}: see tests/golden.py for what can be expected')
         for mark in marks:
             if mark not in lines:
                 sys.exit(f'{source}: no line is marked @{mark}')
-        if not marks or (verb != 'none' and len(marks) != 2) or (verb not in ('race', 'lock') and not reason):
+        if not marks or (verb not in NO_RACE and len(marks) != 2) or (verb not in ('race', 'lock') and not reason):
             sys.exit(f'{source}: {line}: a pair of marks, or a reason, is missing')
         found.append(Expected(verb, marks, reason, lines))
     if not found:
@@ -72,7 +72,7 @@ def expected(source):
 
 
 def real(source):
-    return [e for e in expected(source) if e.verb != 'none']
+    return [e for e in expected(source) if e.verb not in NO_RACE]
 
 
 def build(trial, source, select):
@@ -123,14 +123,15 @@ def analysed(trial, source, program=None):
 
 
 def check_analysis(trial, source, program=None):
-    """What is a race must be kept; what is none should go, and is told if it does not."""
+    """What is a race must be kept; what is none must go, unless the program says that the analysis is not so far."""
     warnings, left_out = analysed(trial, source, program)
     notes = []
     for e in expected(source):
-        if e.verb == 'none':
+        if e.verb in NO_RACE:
             lines = set().union(*e.lines)
-            if any(set(w) & lines for w in warnings):
-                notes.append('kept: ' + e.reason)
+            kept = any(set(w) & lines for w in warnings)
+            trial.check(kept or e.verb == 'none', f'the analysis leaves it out now: {e}\nwrite `none` instead')
+            trial.check(not kept or e.verb == 'kept', f'the analysis keeps it: {e}')
             continue
         reasons = [f'line {n}: {r}' for lines in e.lines for n in sorted(lines) for r in left_out.get(n, [])]
         locked = any(PUT_LOCK in r for r in reasons)
@@ -176,7 +177,7 @@ def check_program(trial, source, program, seeds, most=0):
     """Runs with these seeds, and with more, up to `most`, while no race that must show has shown."""
     name = os.path.basename(source)
     wanted = {e: 0 for e in real(source)}
-    quiet = set().union(*(lines for e in expected(source) if e.verb == 'none' for lines in e.lines))
+    quiet = set().union(*(lines for e in expected(source) if e.verb in NO_RACE for lines in e.lines))
     must = [e for e in wanted if e.verb in ('race', 'lock')]
     seeds = list(seeds)
     for seed in seeds:

@@ -15,7 +15,7 @@ def make(t, *words, timeout=600):
 
 
 def case_format(t):
-    files = subprocess.run(['find', 'bench', 'commands', 'compiler', 'examples', 'loader', 'runtime', 'tests', 'trace', '-name', '*.[ch]', '-o',
+    files = subprocess.run(['find', 'bench', 'commands', 'compiler', 'examples', 'interpose', 'loader', 'runtime', 'tests', 'trace', '-name', '*.[ch]', '-o',
                             '-name', '*.cpp'], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.split()
     outcome = t.run(['clang-format', '--dry-run', '-Werror', *sorted(files)], cwd=ROOT)
     wrong = sorted(set(re.findall(r'^(\S+?):\d+:\d+: error', outcome.err.decode(), re.M)))

@@ -1,5 +1,5 @@
 // Only atomic accesses: no data race, whatever their order.
-// expect: none a because every access is atomic
+// expect: kept a because every access is atomic
 #include "golden.h"
 #include <stdatomic.h>
 

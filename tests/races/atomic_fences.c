@@ -1,5 +1,5 @@
 // A relaxed flag between fences orders what it announces.
-// expect: none a b because the fences order them
+// expect: kept a b because the fences order them
 #include "golden.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // A flag that is stored with release and read with acquire orders what it announces.
-// expect: none a b because the atomic flag orders them
+// expect: kept a b because the atomic flag orders them
 #include "golden.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // A reference count: who lets go last reads and frees what the others wrote.
-// expect: none w r because the last decrement follows all others
+// expect: kept w r because the last decrement follows all others
 #include "golden.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // A lock of the program's own, made of an atomic exchange.
-// expect: none a because the exchange and the store make a lock
+// expect: kept a because the exchange and the store make a lock
 #include "golden.h"
 #include <stdatomic.h>
 

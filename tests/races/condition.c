@@ -1,6 +1,6 @@
 // A flag under a lock, waited for with a condition; the value behind it is read without the lock.
 // expect: none f because always under lock
-// expect: none a b because the flag under the lock orders them
+// expect: kept a b because the flag under the lock orders them
 #include "golden.h"
 
 static int ready, value;

@@ -1,5 +1,5 @@
 // The lock is taken under a condition that is set before the threads begin, and is true.
-// expect: none a because the condition is always true
+// expect: kept a because the condition is always true
 #include "golden.h"
 
 static int shared, threaded;

@@ -1,5 +1,5 @@
 // A pointer that is published with a sequentially consistent atomic.
-// expect: none a b because the atomic pointer orders them
+// expect: kept a b because the atomic pointer orders them
 #include "golden.h"
 #include <atomic>
 #include <thread>

@@ -1,5 +1,5 @@
 // std::call_once: whoever returns from it sees what the function wrote.
-// expect: none a b because call_once orders them
+// expect: kept a b because call_once orders them
 #include "golden.h"
 #include <mutex>
 #include <thread>

@@ -1,5 +1,5 @@
 // A promise hands a value, and what was written before it, to who waits for the future.
-// expect: none a b because the future orders them
+// expect: kept a b because the future orders them
 #include "golden.h"
 #include <future>
 #include <thread>

@@ -1,5 +1,5 @@
 // A queue with a condition variable: elements are moved in and out under the lock, and used without it.
-// expect: none a b because the queue hands them over
+// expect: kept a b because the queue hands them over
 #include "golden.h"
 #include <condition_variable>
 #include <memory>

@@ -1,5 +1,5 @@
 // A shared_ptr: the last owner reads and destroys what the others wrote.
-// expect: none w r because the reference count orders them
+// expect: kept w r because the reference count orders them
 #include "golden.h"
 #include <memory>
 #include <thread>

@@ -1,5 +1,5 @@
 // A local static: the guard that the compiler puts around it orders its initialisation.
-// expect: none a b because the guard orders them
+// expect: kept a b because the guard orders them
 #include "golden.h"
 #include <thread>
 

@@ -1,6 +1,6 @@
 // A unique_lock that is given back before the last access.
 // expect: race b b
-// expect: none a because under the lock
+// expect: kept a because under the lock
 #include "golden.h"
 #include <mutex>
 #include <thread>

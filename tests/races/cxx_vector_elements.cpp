@@ -1,5 +1,5 @@
 // A vector of fixed size: each thread has its own elements.
-// expect: none a because elements are id modulo 4
+// expect: kept a because elements are id modulo 4
 #include "golden.h"
 #include <thread>
 #include <vector>

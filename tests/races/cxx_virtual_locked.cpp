@@ -1,5 +1,5 @@
 // A virtual function whose base class takes the lock around it.
-// expect: none a b because the caller in the base class has the lock
+// expect: kept a b because the caller in the base class has the lock
 #include "golden.h"
 #include <memory>
 #include <mutex>

@@ -1,6 +1,6 @@
 // Detached threads, one at a time: a later one has the stack and the slot of an earlier one that nobody joined.
 // expect: none a because it is each thread's own stack
-// expect: none b because the semaphore orders them
+// expect: kept b because the semaphore orders them
 #include "golden.h"
 #include <semaphore.h>
 

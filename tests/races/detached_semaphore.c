@@ -1,5 +1,5 @@
 // A detached thread posts a semaphore when its result is there.
-// expect: none a b because the semaphore orders them
+// expect: kept a b because the semaphore orders them
 #include "golden.h"
 #include <semaphore.h>
 

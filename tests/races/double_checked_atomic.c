@@ -1,5 +1,5 @@
 // Double-checked initialisation as it should be: the flag is an atomic, written with release, read with acquire.
-// expect: none u v because the flag orders them
+// expect: kept u v because the flag orders them
 #include "golden.h"
 #include <stdatomic.h>
 

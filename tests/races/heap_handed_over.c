@@ -1,5 +1,5 @@
 // A block goes to another thread through a list under a lock; after that its maker does not touch it.
-// expect: none a b because the list hands it over
+// expect: kept a b because the list hands it over
 #include "golden.h"
 
 static struct node {

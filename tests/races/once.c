@@ -1,5 +1,5 @@
 // pthread_once: whoever returns from it sees what the routine wrote.
-// expect: none a b because pthread_once orders them
+// expect: kept a b because pthread_once orders them
 #include "golden.h"
 
 static int table[16];

@@ -1,5 +1,5 @@
 // A recursive mutex, taken on every level: an inner unlock does not free it.
-// expect: none a b because the outer level still holds the lock
+// expect: kept a b because the outer level still holds the lock
 #include "golden.h"
 
 static int before, after;

@@ -1,5 +1,5 @@
 // A release store, and a read-modify-write by another thread that only releases: who acquires the second still gets the first.
-// expect: none a b because a read-modify-write goes on with the chain
+// expect: kept a b because a read-modify-write goes on with the chain
 #include "golden.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // A thread dies with a robust mutex: who takes it next comes after all that the dead one did.
-// expect: none a b because the mutex orders them, EOWNERDEAD or not
+// expect: kept a b because the mutex orders them, EOWNERDEAD or not
 #include "golden.h"
 #include <errno.h>
 

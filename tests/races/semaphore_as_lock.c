@@ -1,5 +1,5 @@
 // A semaphore that lets one thread in at a time is a lock.
-// expect: none a because one at a time
+// expect: kept a because one at a time
 #include "golden.h"
 #include <semaphore.h>
 

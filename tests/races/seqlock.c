@@ -1,5 +1,5 @@
 // A sequence lock of relaxed atomics and fences.
-// expect: none a because every access is atomic
+// expect: kept a because every access is atomic
 #include "golden.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // A handler and the thread that it interrupts: no other thread has to do with the flag.
-// expect: none h m because only one thread touches it
+// expect: kept h m because only one thread touches it
 #include "golden.h"
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // A value is written before a signal is sent, and read by the handler in the other thread.
-// expect: none a b because the signal orders them
+// expect: kept a b because the signal orders them
 #include "golden.h"
 #include <semaphore.h>
 #include <signal.h>

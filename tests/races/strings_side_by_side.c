@@ -1,5 +1,5 @@
 // Two short strings in one word: a thread reads the first while another writes the second.
-// expect: none a b because a string ends where it ends
+// expect: kept a b because a string ends where it ends
 #include "golden.h"
 
 static struct {

@@ -1,5 +1,5 @@
 // A pool: tasks go through a queue under a lock, each writes its own result, main reads when all are done.
-// expect: none t r because the queue hands the task over
+// expect: kept t r because the queue hands the task over
 #include "golden.h"
 
 enum { TASKS = 12 };

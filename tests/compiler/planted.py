@@ -24,6 +24,18 @@ STRINGS = {
     'the bytes of a copy': [('return events < GET(self->group_until) ? __heddle_string_claimed(', 'return events < GET(self->group_until) ? !!__heddle_string_claimed('),
                             ('return size <= HOOK_BYTES_MAX &&', 'return size == 1 || size <= HOOK_BYTES_MAX &&')],
 }
+# Of loops whose ranges are known before they begin (compiler/loops.c).
+LOOPS = {
+    'the claims of a short range': [('return ((page | last) < HOOK_PAGES) && (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;', 'return 1;')],
+    'the claims of a long range': [('\tif (last - page > 1)\n\t\treturn __heddle_pages(self, page, last, kind);\n', '\tif (last - page > 1)\n\t\treturn 1;\n')],
+    'the next entry of the log': [('events + 2 * (more + 1) * each < GET(self->group_until));', '1);')],
+}
+# Of accesses that follow one another (compiler/groups.c), and of loops with long steps.
+GROUPS = {
+    'the claims between long steps': [('\treturn __heddle_apart(self, first, stride, more, size, kind);', '\treturn 1;')],
+    'the claim of one': [('\treturn (claim(self, addr) & kind) != 0;\n', '\treturn 1;\n')],
+    'the claims of two pages': [('\treturn (claim(self, addr) & claim(self, addr + size - 1) & kind) != 0;\n', '\treturn 1;\n')],
+}
 # Of accesses that fault where the thread had the claim, in the runtime.
 AGAIN = {
     'the group of an access that is made again': [('grouped = group_of_access(t, addr);', ';')],
@@ -69,6 +81,14 @@ def each_is_noticed(t, bug, faults, place=FAST, rounds=()):
 
 def case_held_faults(t):
     each_is_noticed(t, 'held_loops', HELD)
+
+
+def case_loop_faults(t):
+    each_is_noticed(t, 'loop_claims', LOOPS)
+
+
+def case_group_faults(t):
+    each_is_noticed(t, 'side_by_side', GROUPS)
 
 
 def case_bytes_faults(t):

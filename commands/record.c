@@ -289,6 +289,10 @@ static void tell_not_recorded(uint32_t what)
 	if (what & SHARED_MEMORY)
 		warn("processes of this recording share writable memory; the order in which they use it is not "
 		     "recorded, and replay may diverge");
+	if (what & OWN_ROOT)
+		warn("the program asked for another root directory (chroot, pivot_root), which was refused: the "
+		     "recording could "
+		     "not be reached from there; run heddle inside it instead");
 	if (what & OWN_FILTER)
 		warn("the program asked for a seccomp filter, and was told that it has it; under heddle it is not in "
 		     "force: "

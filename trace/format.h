@@ -286,6 +286,7 @@ enum { EXIT_RACES = 120, EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 12
 enum not_recorded {
 	SHARED_MEMORY = 1, /* processes share writable memory: the order in which they use it */
 	OWN_FILTER = 2,	   /* the program wanted a seccomp filter of its own: it is not in force */
+	OWN_ROOT = 4,	   /* it wanted another root directory: refused */
 };
 
 /* How the run of the tree ended, set once by the first who knows (0: goes on). */

@@ -38,7 +38,7 @@ static void call_inside(LLVMValueRef call, LLVMValueRef function)
 		solve_copy(value_node(call), value_result(function));
 }
 
-/* ---- libc and other functions that are not seen ------------------------------------------------------------------- */
+/* ---- libc and other functions that are not seen --------------------------------------------------------------- */
 
 static bool in_ranges(const struct access *a, LLVMValueRef addr)
 {
@@ -172,7 +172,7 @@ static void call_intrinsic(LLVMValueRef call, const char *name)
 		call_outside(call);
 }
 
-/* ---- functions by name ------------------------------------------------------------------------------------------- */
+/* ---- functions by name --------------------------------------------------------------------------------------- */
 
 /* A thread is started with an argument; what it returns is fetched by whoever joins it. */
 static void start_thread(LLVMValueRef call, LLVMValueRef function)
@@ -263,7 +263,7 @@ LLVMValueRef call_callee(LLVMValueRef call)
 	return callee;
 }
 
-/* ---- wrappers of allocation --------------------------------------------------------------------------------------- */
+/* ---- wrappers of allocation ----------------------------------------------------------------------------------- */
 
 /* A function that does nothing with what it allocates but return it: each call of it is a place of allocation. */
 static bool is_wrapper(LLVMValueRef function, int depth);
@@ -316,7 +316,7 @@ static bool is_wrapper(LLVMValueRef function, int depth)
 	return returns;
 }
 
-/* ---- all calls ---------------------------------------------------------------------------------------------------- */
+/* ---- all calls ------------------------------------------------------------------------------------------------ */
 
 /* What is known only where a function is called by its name: all that it is given may be used in any way. */
 static bool by_pointer(LLVMValueRef function)

@@ -267,7 +267,7 @@ const struct sys_row sys_table[] = {
 	LOG(getcwd,		"pu",	  0,			BYTES(0, 1)),
 	LOG(chdir,		"s",	  0,			STR(0)),
 	LOG(fchdir,		"f",	  0),
-	LOG(chroot,		"s",	  0,			STR(0)),
+	SPECIAL(chroot,		"s",	  0, special_chroot),
 	LOG(umask,		"o",	  0),
 	LOG(cachestat,		"fppx",	  0,			IN(1, 16), OUT(2, 40)),
 	LOG(file_getattr,	"fspux",  0,			STR(1), MAYBE_MANY(2, 3, 1)),
@@ -298,7 +298,7 @@ const struct sys_row sys_table[] = {
 	/* ---- mounts, name spaces: no output but the result ---- */
 	LOG(mount,		"sssxp",  WAITS,		STR(0), STR(1), STR(2)),
 	LOG(umount2,		"sx",	  WAITS,		STR(0)),
-	LOG(pivot_root,		"ss",	  0,			STR(0), STR(1)),
+	SPECIAL(pivot_root,	"ss",	  0, special_chroot),
 	LOG(open_tree,		"fsx",	  NEW_FD,		STR(1)),
 	LOG(move_mount,		"fsfsx",  0,			STR(1), STR(3)),
 	LOG(fsopen,		"sx",	  NEW_FD,		STR(0)),

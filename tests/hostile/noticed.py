@@ -273,6 +273,14 @@ def case_own_filter_is_named(t):
     t.replays(recorded)
 
 
+def case_own_root_is_refused(t):
+    """From another root directory the recording could not be reached: refused, with what to do instead."""
+    recorded = t.record(['/usr/sbin/chroot', '/', '/bin/true'])
+    t.check(recorded.status == 125 and b'run heddle inside it' in recorded.err, f'{recorded}')
+    replayed = t.replay()
+    t.check(replayed.status == 125, f'{replayed}')
+
+
 def silent(t, options):
     """A recording of parts/silent.c, and the addresses of the pages that it prints."""
     program = t.compile(os.path.join(ROOT, 'tests', 'hostile', 'parts', 'silent.c'), name='hostile/silent')

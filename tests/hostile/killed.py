@@ -1,6 +1,8 @@
-"""kill -9 of the program, of heddle, of both, at random moments: what was recorded replays up to its last event."""
+"""kill -9 of the program, of heddle, of both, at random moments: what was recorded replays up to its last event, and
+nothing else is left behind. SIGSTOP and SIGCONT likewise: it ends as if nobody had."""
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -150,3 +152,63 @@ def case_accesses_at_random_moments(t):
 
 
 case_accesses_at_random_moments.batches = 25
+
+
+# ---- stopped for a while, as by a shell's ^Z ----
+
+def stop_and_go(process, rng):
+    """Some or all of them, at a random moment; then all go on."""
+    time.sleep(0.02 + rng.random() / 10)
+    tree = [process.pid, *descendants(process.pid)]
+    chosen = rng.choice([tree, tree[:1], tree[1:]])
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in chosen:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        time.sleep(rng.random() / 10)
+
+
+def record_with_stops(t, trace, argv, rng):
+    with open(trace + '.out', 'wb') as out:
+        process = subprocess.Popen([t.heddle, 'record', '-q', '-o', trace, '--', *argv], stdout=out, stdin=subprocess.DEVNULL,
+                                   env=t.env, start_new_session=True)
+        try:
+            stops = 0
+            while process.poll() is None and stops < 8:
+                stop_and_go(process, rng)
+                stops += 1
+            return process.wait(60), stops
+        except subprocess.TimeoutExpired:
+            raise Failure('heddle did not end after it was stopped and continued') from None
+        finally:
+            end_session(process)
+
+
+def case_stopped_and_continued(t):
+    """Python with children, and threads with locks: the recording ends as the program does, and replays."""
+    threads = t.compile(os.path.join(ROOT, 'tests', 'threads', 'mutex_normal.c'), ['-O1', '-g', '-pthread'], name='hostile/stopped_mutex')
+    for number in range(t.count(4, 40)):
+        argv = (['python3', '-S', '-c', PROGRAM], [threads])[number % 2]
+        trace = t.path(f'stopped{number}')
+        status, stops = record_with_stops(t, trace, argv, random.Random(number))
+        t.check(status == 0, f'exit {status} after {stops} stops')
+        again = t.replay(trace, offline=False, timeout=120)
+        with open(trace + '.out', 'rb') as file:
+            t.check(again.status == 0 and again.out == file.read(), f'replay after {stops} stops: {again}')
+
+
+def case_nothing_is_left(t):
+    """Rings, the control file and working files are gone once a killed recording was opened again."""
+    home = t.path('temporary')
+    os.mkdir(home)
+    t.env = {**t.env, 'TMPDIR': home}
+    for number, who in enumerate(('program', 'heddle', 'both')):
+        trace = t.path(f'left{number}')
+        record_and_kill(t, trace, who, 0.1)
+        again = t.replay(trace, offline=False, timeout=60)
+        t.check(again.status in (0, -signal.SIGKILL), f'{who} killed: {again}')
+        left = [name for _, _, names in os.walk(trace) for name in names if re.search(r'ring|control|\.new$|\.part$|tail$', name)]
+        t.check(not left, f'{who} killed: {left} are still in the trace')
+        t.check(not os.listdir(home), f'{who} killed: {os.listdir(home)} are still in TMPDIR')

@@ -529,6 +529,30 @@ static void visit_inttoptr(LLVMValueRef i)
 		comes_from_outside(i);
 }
 
+/* Is this an element of something that is gone through in steps of so many bytes: p[i], or *p++? */
+static bool is_step(LLVMValueRef address, uint64_t size, unsigned depth)
+{
+	if (LLVMIsAGetElementPtrInst(address)) {
+		LLVMValueRef last = LLVMGetOperand(address, (unsigned)LLVMGetNumOperands(address) - 1);
+		if (!LLVMIsAConstantInt(last))
+			return LLVMABISizeOfType(m->layout, LLVMGetGEPSourceElementType(address)) <= size ||
+			       LLVMGetNumOperands(address) > 2;
+		return depth < 4 && is_step(LLVMGetOperand(address, 0), size, depth + 1);
+	}
+	return LLVMIsAPHINode(address);
+}
+
+/* Parts of pointers, perhaps, that come together again elsewhere: everybody may know them. A member of less than 8
+   bytes, which objects with pointers often have, is none. */
+static void load_part(LLVMValueRef i)
+{
+	LLVMTypeRef type = LLVMTypeOf(i);
+
+	if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
+	    is_step(LLVMGetOperand(i, 0), LLVMStoreSizeOfType(m->layout, type), 0))
+		give_away_contents(LLVMGetOperand(i, 0));
+}
+
 static void visit(LLVMValueRef i, LLVMValueRef function)
 {
 	switch (LLVMGetInstructionOpcode(i)) {
@@ -536,6 +560,8 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	case LLVMLoad:
 		if (may_carry(LLVMTypeOf(i)))
 			join(arrow(value(i)), arrow(arrow(value(LLVMGetOperand(i, 0)))));
+		else
+			load_part(i);
 		break;
 	case LLVMStore:
 		if (value(LLVMGetOperand(i, 0)))

@@ -2,8 +2,8 @@
  * From the program to the constraints of the points-to analysis (objects.h). Calls: constraints_calls.c.
  *
  * A number of 64 bits may be a pointer that is copied or calculated with: it is followed, to anywhere in the object
- * once it was calculated with. What is made a pointer and did not come from one points anywhere. Pointers that are
- * copied in parts of less than 8 bytes by the program itself are not followed.
+ * once it was calculated with. What is made a pointer and did not come from one points anywhere. Of less than 8 bytes
+ * nobody knows where they come together again: who may see a part of a pointer has given it to code outside.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -159,11 +159,21 @@ void value_new_object(LLVMValueRef v, enum object_kind kind)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
+static bool is_part(LLVMTypeRef type)
+{
+	return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 64;
+}
+
 static void load(LLVMValueRef to, LLVMValueRef address)
 {
-	if (value_may_carry(LLVMTypeOf(to)))
+	if (value_may_carry(LLVMTypeOf(to))) {
 		solve_load(value_node(to),
 			   is_aggregate(LLVMTypeOf(to)) ? value_anywhere(address) : value_node(address));
+	} else if (is_part(LLVMTypeOf(to)) && value_node(address)) {
+		node whole = solve_node();
+		solve_load(whole, value_node(address));
+		solve_give(whole);
+	}
 }
 
 static void store(LLVMValueRef address, LLVMValueRef v)
@@ -286,8 +296,11 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	case LLVMAddrSpaceCast:
 	case LLVMFreeze:
 	case LLVMPtrToInt:
+	case LLVMTrunc: /* also of 128 bits, in which a pointer lies beside something else */
+		if (is_part(LLVMTypeOf(i)))
+			solve_give(value_node(LLVMGetOperand(i, 0)));
+		/* fall through */
 	case LLVMExtractValue:
-	case LLVMTrunc: /* of 128 bits, in which a pointer lies beside something else */
 	case LLVMZExt:
 	case LLVMSExt:
 	case LLVMExtractElement: value_copy(i, LLVMGetOperand(i, 0)); break;

@@ -9,11 +9,13 @@
 enum { THREADS = 3, ROUNDS = 600 };
 static unsigned refused[THREADS];
 static uint64_t places[THREADS];
+static pthread_barrier_t gate; /* else the last thread may find no memory for its stack */
 
 static void *work(void *argument)
 {
 	unsigned me = ME(argument);
 	void *p[ROUNDS] = { 0 };
+	pthread_barrier_wait(&gate);
 	for (int i = 0; i < ROUNDS; i++) {
 		size_t n = 1 + chance(chance(3) ? 3000 : 3000000);
 		errno = 0;
@@ -49,6 +51,7 @@ int main(void)
 	pthread_t thread[THREADS];
 	limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + (300ul << 20);
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
+	CHECK(!pthread_barrier_init(&gate, 0, THREADS));
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&thread[i], 0, work, (void *)(uintptr_t)i));
 	unsigned all = 0;

@@ -97,7 +97,7 @@ def case_ring_short(t):
 def case_ring_repeat_and_tools(t):
     """Whoever reads a trace reads one that has lost its beginning."""
     trace = t.path('trace')
-    was = t.record([hooked(t), '9000'], options=['--ring=2M', '--checksum'], timeout=240)
+    was = long_run(t, hooked(t), 9000, t.path('trace'), ['--ring=2M', '--checksum'])
     again = t.replay(options=['--repeat=3'], timeout=240)
     t.check(b'3 of 3 replays exact' in again.err, f'--repeat: {again}')
     stat = t.run_well([t.heddle, 'stat', trace], timeout=120).out
@@ -126,7 +126,7 @@ def gdb(t, commands, *options):
 
 def case_ring_gdb(t):
     """A debugger begins at the checkpoint, with the names of all functions and lines, goes on to the end, and back."""
-    t.record([hooked(t), '9000'], options=['--ring=2M', '--checksum'], timeout=240)
+    long_run(t, hooked(t), 9000, t.path('trace'), ['--ring=2M', '--checksum'])
     out = gdb(t, ['info threads', 'break visitor', 'continue', 'print arg', 'reverse-continue', 'heddle when',
                   'delete', 'continue', 'heddle restart', 'heddle when'])
     t.check('long_run.c' in out and re.search(r'Breakpoint \d+, visitor \(arg=.*long_run.c', out), out)

@@ -51,12 +51,12 @@ static int run_calls(int argc, char **argv)
 	qsort(rows, count, sizeof *rows, compare);
 	for (size_t i = 0; i < count; i++) {
 		char text[200];
-		bool wanted = !argc;
+		int named = 0;
 		for (int n = 0; n < argc; n++)
-			if (!strcmp(argv[n], rows[i]->name))
-				wanted = left--;
+			named += !strcmp(argv[n], rows[i]->name);
+		left -= named;
 		describe(rows[i], text, sizeof text);
-		if (wanted)
+		if (named || !argc)
 			printf("%-24s %s\n", rows[i]->name, text);
 	}
 	if (left > 0)

@@ -291,12 +291,10 @@ static void tell_not_recorded(uint32_t what)
 		     "recorded, and replay may diverge");
 	if (what & OWN_ROOT)
 		warn("the program asked for another root directory (chroot, pivot_root), which was refused: the "
-		     "recording could "
-		     "not be reached from there; run heddle inside it instead");
+		     "recording could not be reached from there; run heddle inside it instead");
 	if (what & OWN_FILTER)
-		warn("the program asked for a seccomp filter, and was told that it has it; under heddle it is not in "
-		     "force: "
-		     "calls that it would refuse were made");
+		warn("the program asked for a seccomp filter, which is not in force under heddle, though it was told "
+		     "that it is: calls that it would refuse were made");
 }
 
 static void report(const struct record *r)

@@ -45,35 +45,35 @@ _Noreturn void stop_tree(enum stop_kind kind, const char *message)
 	stop_tell(kind, message);
 }
 
-_Noreturn void cannot(const char *format, ...)
+static _Noreturn void stop_with(const char *format, va_list ap, const char *end)
 {
 	TEXT(message, 4096);
+	text_add_list(&message, format, ap);
+	text_add(&message, "%s\n", end);
+	stop_tree(STOP_CANNOT, TEXT_OF(message));
+}
+
+_Noreturn void cannot(const char *format, ...)
+{
 	va_list ap;
 	va_start(ap, format);
-	text_add_list(&message, format, ap);
-	va_end(ap);
-	text_add(&message, "\n");
-	stop_tree(STOP_CANNOT, TEXT_OF(message));
+	stop_with(format, ap, "");
 }
 
 _Noreturn void damaged(const char *format, ...)
 {
-	TEXT(message, 4096);
 	va_list ap;
 	va_start(ap, format);
-	text_add_list(&message, format, ap);
-	va_end(ap);
-	text_add(&message, ": the trace is damaged\nheddle: `heddle stat` checks it; copy it again from where it was "
-			   "recorded, or record again\n");
-	stop_tree(STOP_CANNOT, TEXT_OF(message));
+	stop_with(format, ap,
+		  ": the trace is damaged\nheddle: `heddle stat` checks it; copy it again from where it was recorded, "
+		  "or record again");
 }
 
 _Noreturn void no_memory(const char *what, long error)
 {
 	cannot("no memory for %s: error %d\n"
 	       "heddle: is there a limit on memory, address space (ulimit -v) or mappings (vm.max_map_count), or "
-	       "strict "
-	       "overcommit? `heddle doctor` tells some",
+	       "strict overcommit? `heddle doctor` tells some",
 	       what, -error);
 }
 

@@ -81,6 +81,7 @@ struct sys_row {
 	uint8_t how;	  /* enum sys_how */
 	uint8_t flags;
 	uint8_t refuse_errno;
+	uint8_t tells;	  /* SYS_REFUSED: enum not_recorded, if the user should know */
 	uint8_t mask_arg; /* SYS_MASK: the argument that points to the mask (pselect6: to {mask, size}) */
 	uint8_t to_arg;	  /* SYS_NOT_TO_SHOWN: the descriptor that gets the data */
 	struct sys_io io[IO_MAX];

@@ -104,7 +104,11 @@ static void run(struct call *c)
 	switch ((enum sys_how)c->row->how) {
 	case SYS_UNKNOWN: run_unknown(c); break;
 	case SYS_SPECIAL: c->row->flags &SYS_SPACE ? change_space(c) : c->row->special(c); break;
-	case SYS_REFUSED: call_answer(c, -(long)c->row->refuse_errno); break;
+	case SYS_REFUSED:
+		if (c->row->tells)
+			note_not_recorded(c->row->tells);
+		call_answer(c, -(long)c->row->refuse_errno);
+		break;
 	case SYS_FROM_LOG:
 	case SYS_RUN_AGAIN: call_run(c);
 	}

@@ -43,6 +43,7 @@
 
 #include "describe.h"
 #include "shapes.h"
+#include "trace/format.h"
 
 /* Calls newer than the headers of some machines; numbers from 424 on are the same everywhere. */
 #ifndef __NR_cachestat
@@ -159,6 +160,8 @@ _Static_assert(sizeof(struct epoll_event) == 16 && STAT == 128, "the generic one
 	ROW(call, letters, .how = SYS_RUN_AGAIN, .flags = (fl), .io = { __VA_ARGS__ })
 #define REFUSED(call, letters, error) \
 	ROW(call, letters, .how = SYS_REFUSED, .refuse_errno = (error))
+#define REFUSED_TOLD(call, letters, error, what) \
+	ROW(call, letters, .how = SYS_REFUSED, .refuse_errno = (error), .tells = (what))
 
 #ifdef HEDDLE_TOOL
 #define OWNER(fn) 0
@@ -267,7 +270,8 @@ const struct sys_row sys_table[] = {
 	LOG(getcwd,		"pu",	  0,			BYTES(0, 1)),
 	LOG(chdir,		"s",	  0,			STR(0)),
 	LOG(fchdir,		"f",	  0),
-	SPECIAL(chroot,		"s",	  0, special_chroot),
+	/* behind another root neither the recording nor the loader of the next program can be reached */
+	REFUSED_TOLD(chroot,	"s",	  EPERM, OWN_ROOT),
 	LOG(umask,		"o",	  0),
 	LOG(cachestat,		"fppx",	  0,			IN(1, 16), OUT(2, 40)),
 	LOG(file_getattr,	"fspux",  0,			STR(1), MAYBE_MANY(2, 3, 1)),
@@ -298,7 +302,7 @@ const struct sys_row sys_table[] = {
 	/* ---- mounts, name spaces: no output but the result ---- */
 	LOG(mount,		"sssxp",  WAITS,		STR(0), STR(1), STR(2)),
 	LOG(umount2,		"sx",	  WAITS,		STR(0)),
-	SPECIAL(pivot_root,	"ss",	  0, special_chroot),
+	REFUSED_TOLD(pivot_root, "ss",	  EPERM, OWN_ROOT),
 	LOG(open_tree,		"fsx",	  NEW_FD,		STR(1)),
 	LOG(move_mount,		"fsfsx",  0,			STR(1), STR(3)),
 	LOG(fsopen,		"sx",	  NEW_FD,		STR(0)),

@@ -61,13 +61,6 @@ void special_seccomp(struct call *c)
 		call_run(c);
 }
 
-/* Behind another root neither the files of the recording nor the loader of the next program can be reached. */
-void special_chroot(struct call *c)
-{
-	note_not_recorded(OWN_ROOT);
-	call_answer(c, -EPERM);
-}
-
 void special_personality(struct call *c)
 {
 	call_run(c);

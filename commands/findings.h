@@ -9,7 +9,8 @@ enum findings_format { FINDINGS_TEXT, FINDINGS_JSON, FINDINGS_SARIF };
 
 /* ---- found_races.c ---- */
 /* Prints what replay --races has left in its work directory; returns how many. Replays once more, for stacks. */
-size_t found_races_print(const struct meta *meta, const char *work_dir, enum findings_format format);
+size_t found_races_print(const struct meta *meta, const char *work_dir, enum findings_format format,
+			 const struct looked_at *looked_at);
 
 /* ---- atomicity.c ---- */
 size_t atomicity_print(const struct meta *meta, const char *work_dir, enum findings_format format);

@@ -218,19 +218,22 @@ static void race_sarif(struct where *w, const struct race *r, json_t *results)
 	sarif_add(results, "race", message, places, 2);
 }
 
-static void print_list(json_t *list, enum findings_format format)
+static void print_list(json_t *list, enum findings_format format, const struct looked_at *looked_at)
 {
 	if (format == FINDINGS_SARIF) {
 		sarif_print(list);
 		return;
 	}
-	json_t *all = json_pack("{si so}", "version", 1, "races", list);
+	json_t *all = json_pack("{si s{sI sI sI} so}", "version", 1, "looked_at", "reads", (json_int_t)looked_at->reads,
+				"writes", (json_int_t)looked_at->writes, "locks", (json_int_t)looked_at->locks, "races",
+				list);
 	json_dumpf(all, stdout, JSON_INDENT(1));
 	putchar('\n');
 	json_decref(all);
 }
 
-size_t found_races_print(const struct meta *meta, const char *work_dir, enum findings_format format)
+size_t found_races_print(const struct meta *meta, const char *work_dir, enum findings_format format,
+			 const struct looked_at *looked_at)
 {
 	struct found f = { 0 };
 	struct where *w = NULL;
@@ -253,9 +256,10 @@ size_t found_races_print(const struct meta *meta, const char *work_dir, enum fin
 	}
 	where_close(w);
 	if (format == FINDINGS_TEXT)
-		note("%zu race%s in this run", f.count, f.count == 1 ? "" : "s");
+		note("%zu race%s in this run; looked at %" PRIu64 " reads and %" PRIu64 " writes at hooked sites",
+		     f.count, f.count == 1 ? "" : "s", looked_at->reads, looked_at->writes);
 	else
-		print_list(json_incref(list), format);
+		print_list(json_incref(list), format, looked_at);
 	json_decref(list);
 	if (f.count && f.races[f.count - 1].full)
 		warn("there may be more races, which were not kept");

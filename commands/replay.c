@@ -615,7 +615,8 @@ static int run_and_tell(struct replay *r)
 		unlink(r->save);
 	late_end(r->feeder);
 	if (looks(r) && !ended_by)
-		r->races_found = (r->races ? found_races_print : atomicity_print)(&r->meta, work_dir, format);
+		r->races_found = r->races ? found_races_print(&r->meta, work_dir, format, &r->tree.control->looked_at) :
+					    atomicity_print(&r->meta, work_dir, format);
 	remove_work_dir();
 	if (ended_by)
 		exit_like(&r->tree, ended_by); /* a wait status that is a signal's number means just that */

@@ -289,6 +289,11 @@ enum not_recorded {
 	OWN_ROOT = 4,	   /* it wanted another root directory: refused */
 };
 
+/* What replay --races has looked at: accesses at hooked sites, and locks that were taken. */
+struct looked_at {
+	uint64_t reads, writes, locks;
+};
+
 /* How the run of the tree ended, set once by the first who knows (0: goes on). */
 enum stop_kind {
 	STOP_NONE = 0,
@@ -418,7 +423,8 @@ struct control {
 	/* values of the environment are masked in the trace (--mask-env); record: the further names, NAME,NAME */
 	uint32_t masks;
 	char mask[MASK_ROOM];
-	char begin_at[PATH_ROOM]; /* replay: the file of the checkpoint that it begins at; empty: the beginning */
+	char begin_at[PATH_ROOM];   /* replay: the file of the checkpoint that it begins at; empty: the beginning */
+	struct looked_at looked_at; /* replay, if races */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

@@ -75,6 +75,7 @@ static void release(struct racer *r, struct object *o, struct clocks *to, bool r
 
 static void lock_held(struct racer *r, uint64_t lock)
 {
+	races_count(&control->looked_at.locks);
 	if (r->lock_count < RACER_LOCKS)
 		r->locks[r->lock_count] = lock;
 	r->lock_count++;

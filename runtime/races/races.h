@@ -67,6 +67,12 @@ enum atomic_part { ATOMIC_ACQUIRES = 1, ATOMIC_RELEASES = 2, ATOMIC_STORES = 4 /
 /* An atomic access has been performed. Before its record is taken, and once more after it with `after`. */
 void races_atomic(struct racer *r, uint64_t addr, unsigned parts, bool after);
 
+/* Processes and threads count in one place; nothing else hangs on it. */
+static inline void races_count(uint64_t *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
 /* ---- records.c ------------------------------------------------------------------------------------------------- */
 
 enum { RECORD_READS = 1, RECORD_WRITES = 2, RECORD_ATOMIC = 4 };

@@ -127,6 +127,14 @@ static void look(struct racer *r, uint64_t granule, const struct record *now)
 		races_found(&found[i], now, granule);
 }
 
+static void count(unsigned flags)
+{
+	if (flags & RECORD_READS)
+		races_count(&control->looked_at.reads);
+	if (flags & RECORD_WRITES)
+		races_count(&control->looked_at.writes);
+}
+
 void races_touch(struct thread *t, const struct touch *touch)
 {
 	struct racer *r = racer_of(t);
@@ -140,6 +148,8 @@ void races_touch(struct thread *t, const struct touch *touch)
 			      .lockset = r->lockset };
 	if (unlikely(control->races & WATCH_PLACES))
 		places_look(t);
+	if (touch->site)
+		count(touch->flags);
 	for (uint64_t at = touch->addr, end = touch->addr + touch->size; at < end;) {
 		uint64_t granule = ALIGN_DOWN(at, GRANULE), to = MIN(granule + GRANULE, end);
 		now.bytes = (uint8_t)(((1u << (to - at)) - 1) << (at - granule));

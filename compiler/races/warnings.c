@@ -166,10 +166,19 @@ static void compare_object(const struct use *first, const struct use *end)
 	}
 }
 
+/* Both ends of an access are one site. What no thread ever runs, such as the parts of libheddle that are of no use to
+   the program, is none. */
+static size_t count_site(bool *sites, const struct party *p)
+{
+	if (p->access == UINT32_MAX || program.m->accesses[p->access].shape == SHAPE_NONE || sites[p->access])
+		return 0;
+	return sites[p->access] = true;
+}
+
 static void count_step(const char *name)
 {
 	struct step_count *s = &warnings.steps[warnings.step_count++];
-	bool *sites = calloc(warnings.party_count + 1, sizeof *sites);
+	bool *sites = calloc(program.m->count + 1, sizeof *sites);
 	bool *objects = calloc(solve_object_count() + 1, sizeof *objects);
 
 	*s = (struct step_count){ .name = name };
@@ -179,13 +188,12 @@ static void count_step(const char *name)
 			continue;
 		s->pairs++;
 		s->warnings += !objects[p->object];
-		s->sites += !sites[p->a];
-		sites[p->a] = true;
-		s->sites += !sites[p->b];
-		objects[p->object] = sites[p->b] = true;
+		objects[p->object] = true;
+		s->sites += count_site(sites, &warnings.parties[p->a]) + count_site(sites, &warnings.parties[p->b]);
 	}
 	for (size_t i = 0; i < warnings.party_count; i++)
-		s->sites += warnings.parties[i].unknown && !sites[i];
+		if (warnings.parties[i].unknown && warnings.parties[i].classes)
+			s->sites += count_site(sites, &warnings.parties[i]);
 	free(sites);
 	free(objects);
 }

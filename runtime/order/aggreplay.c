@@ -331,6 +331,13 @@ static void print(const struct order_printer *p)
 	told_close(trace);
 }
 
+/* Whether it was a read or a write that found a version is not in the log. */
+static const char *entries(const uint64_t *numbers, unsigned n, uint64_t *count)
+{
+	(void)count;
+	return n && numbers[0] & COUNTS ? "read counts" : "versions";
+}
+
 static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 {
 	const char *half = numbers[0] & SECOND ? " (second half)" : "";
@@ -342,7 +349,7 @@ static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 			 (unsigned long long)numbers[0] >> 2, (unsigned long long)numbers[1],
 			 (unsigned long long)(numbers[1] + numbers[2] - 1), half);
 }
-#define FOR_TOOL .print = print, .describe = describe,
+#define FOR_TOOL .print = print, .entries = entries, .describe = describe,
 #else
 #define FOR_TOOL
 #endif

@@ -377,6 +377,15 @@ static void print(const struct order_printer *p)
 	told_close(trace);
 }
 
+static const char *entries(const uint64_t *numbers, unsigned n, uint64_t *count)
+{
+	static const char *const names[] = {
+		[WRITE] = "versions of writes", [READ] = "values", [HELD] = "versions of reads", [FAULT] = "faults"
+	};
+	(void)count;
+	return n ? names[numbers[0] & KIND] : "entries";
+}
+
 static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 {
 	unsigned long long step = (unsigned long long)numbers[0] >> 3;
@@ -391,7 +400,7 @@ static void describe(const uint64_t *numbers, unsigned n, char *to, size_t room)
 	case FAULT: snprintf(to, room, "a read that faults"); break;
 	}
 }
-#define FOR_TOOL .print = print, .describe = describe,
+#define FOR_TOOL .print = print, .entries = entries, .describe = describe,
 #else
 #define FOR_TOOL
 #endif

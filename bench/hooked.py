@@ -34,6 +34,10 @@ class TooLong(Exception):
 class Diverged(Exception):
     """A replay that is not exact: told in the table, since what it took says nothing."""
 
+    def __init__(self, out):
+        super().__init__('it left the recording')
+        self.out = out
+
 
 class Run:
     """One finished command: seconds, KiB, output."""
@@ -88,7 +92,7 @@ class Hooked:
             process.communicate()
             raise TooLong from None
         if process.returncode == DIVERGED:
-            raise Diverged
+            raise Diverged(out)
         if process.returncode:
             raise SystemExit(f'bench: {" ".join(command)}: status {process.returncode}\n{err.decode(errors="replace")}')
         return Run(usage, out)

@@ -2,7 +2,7 @@
 """The kernels (bench/programs) with every access hooked: native, with empty hooks, recorded under every order,
 replayed.
 
-Variants take turns and the smallest of several runs counts. CPU time is of everything that a variant started, heddle's
+Variants take turns and the median of several runs counts. CPU time is of everything that a variant started, heddle's
 packing included, without what start-up takes: each kernel is run with many rounds and with none. All variants make as
 many rounds as the native program makes in a third of a second, except those that would take more than one: an order
 must not look better or worse because what it learns in the first rounds counts more.
@@ -10,6 +10,7 @@ must not look better or worse because what it learns in the first rounds counts 
 import argparse
 import math
 import os
+import statistics
 import sys
 
 import hooked
@@ -22,18 +23,31 @@ LIMIT = 8           # seconds: an order that needs more is left out of a kernel
 
 
 class Variant:
-    """One variant of one kernel: how many rounds fit into a run, and the best times."""
+    """One variant of one kernel: how many rounds fit into a run, and what the runs took."""
 
-    def __init__(self):
-        self.exact = True
-        self.rounds, self.cpu, self.idle, self.wall, self.replay, self.memory, self.bytes = 1, 1e99, 1e99, 1e99, 1e99, 0, (0, 0)
+    def __init__(self, rounds):
+        self.rounds, self.exact, self.memory, self.bytes = rounds, True, 0, (0, 0)
+        self.cpus, self.idles, self.walls, self.replays = [], [], [], []
+
+    def add(self, run, idle):
+        self.cpus.append(run.cpu)
+        self.walls.append(run.wall)
+        self.idles.append(idle.cpu)
+        self.memory = max(self.memory, run.memory)
 
     def per_round(self):
-        return max(1e-9, self.cpu - self.idle) / self.rounds
+        return max(1e-9, statistics.median(self.cpus) - statistics.median(self.idles)) / self.rounds
+
+    def spread(self):
+        """How far the runs are apart, as a part of the median."""
+        return (max(self.cpus) - min(self.cpus)) / statistics.median(self.cpus)
+
+    def replay_over_record(self):
+        return statistics.median(self.replays) / statistics.median(self.walls) if self.exact and self.replays else None
 
     def figures(self, native):
         return {'ms': self.per_round() * 1e3, 'ratio': self.per_round() / native.per_round(), 'packed KB/ms': self.bytes[1] / self.rounds / native.per_round() / 1e6,
-                'memory': self.memory / native.memory, 'replay/record': self.replay / self.wall if self.exact and self.replay < 1e99 else None}
+                'memory': self.memory / native.memory, 'replay/record': self.replay_over_record(), 'spread': self.spread()}
 
 
 def once(bench, name, program, threads, rounds):
@@ -77,8 +91,7 @@ def variants_with_rounds(bench, program, threads, names):
             some = rounds if name == NATIVE else fewer_rounds(bench, name, program, threads, rounds)
         except TooLong:
             continue
-        found[name] = Variant()
-        found[name].rounds = some
+        found[name] = Variant(some)
     return found
 
 
@@ -95,12 +108,12 @@ def measure(bench, program, threads, times):
 
 def measure_once(bench, name, v, program, threads):
     run = once(bench, name, program, threads, v.rounds)
-    v.cpu, v.wall, v.memory = min(v.cpu, run.cpu), min(v.wall, run.wall), max(v.memory, run.memory)
     if name not in (NATIVE, EMPTY):
         v.bytes = bench.log_bytes()
         seconds = replay(bench)
-        v.replay, v.exact = min(v.replay, seconds or 1e99), v.exact and bool(seconds)
-    v.idle = min(v.idle, once(bench, name, program, threads, 0).cpu)
+        v.replays.append(seconds)
+        v.exact = v.exact and bool(seconds)
+    v.add(run, once(bench, name, program, threads, 0))
 
 
 def print_kernel(kernel, found, variants):
@@ -156,7 +169,7 @@ def main():
         print_rest('Log, KB packed for each native ms', kernels, bench.orders,
                    lambda v, n: f'{v.bytes[1] / v.rounds / (n.per_round() * 1e3) / 1e3:.1f}')
         print_rest('Peak memory over native', kernels, bench.orders, lambda v, n: f'{v.memory / n.memory:.2f}')
-        print_rest('Replay over record, wall time', kernels, bench.orders, lambda v, n: f'{v.replay / v.wall:.2f}' if v.exact else 'wrong')
+        print_rest('Replay over record, wall time', kernels, bench.orders, lambda v, n: f'{v.replay_over_record():.2f}' if v.exact else 'wrong')
     finally:
         bench.clean()
     hooked.kept.keep(settings, {'threads': settings.threads, 'kernels': {k: {name: v.figures(found[NATIVE]) for name, v in found.items()} for k, found in kernels.items()}})

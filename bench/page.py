@@ -68,12 +68,24 @@ def identifier(name):
 
 
 def beside(page, name, ours, theirs, columns, limit=None):
-    """A table with two rows for each kernel that the paper has: ours, and in print. limit(kernel, column, value): is it
-    missed?"""
+    """A table of our kernels, each with what the paper has of the same kind below it (published.py); then the rest of the
+    paper's rows, and why cells of ours are empty. limit(column, value): is it missed?"""
+    def printed(kernel):
+        return [[Cell(f'  {label}, in print', 'theirs')] + [Cell(cells.get(c), 'theirs') for c in columns]
+                for label, (kind, cells) in theirs.items() if kind == kernel or (kernel is None and kind not in ours)]
     rows = []
     for kernel, row in ours.items():
         rows.append([Cell(kernel)] + [Cell(row.get(c), 'missed' if limit and limit(c, row.get(c)) else '') for c in columns])
-        if kernel in theirs:
-            label, printed = theirs[kernel] if isinstance(theirs[kernel], tuple) else ('in print', theirs[kernel])
-            rows.append([Cell(f'  {label}', 'theirs')] + [Cell(printed.get(c), 'theirs') for c in columns])
-    page.table(name, ['kernel', *columns], rows)
+        rows += printed(kernel)
+    page.table(name, ['kernel', *columns], rows + printed(None))
+    say_why(page, {kernel: row.get('why', {}) for kernel, row in ours.items()})
+
+
+def say_why(page, reasons):
+    """reasons: {row: {column: why it is empty}}"""
+    by_reason = {}
+    for row, columns in reasons.items():
+        for column, reason in columns.items():
+            by_reason.setdefault(reason, {}).setdefault(row, []).append(column)
+    for reason, rows in by_reason.items():
+        page.words(f'Empty, {reason}: ' + '; '.join(f'{row}: {", ".join(columns)}' for row, columns in rows.items()) + '.', 'why')

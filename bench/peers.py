@@ -29,8 +29,10 @@ PEERS = {
     'rr': (None, ['rr', 'record', '-n', '-o', '{trace}']),
 }
 OURS = {'region x all': 'all', 'region x races': 'races'}
-GDB = ['gdb', '-q', '-batch', '-ex', 'set pagination off', '-ex', 'set record full insn-number-max unlimited', '-ex', 'break main', '-ex', 'run', '-ex', 'record full',
-       '-ex', 'continue', '--args']
+# It knows no vector instructions but SSE's: libc is asked to use none.
+GDB = ['sh', '-c', 'exec "$@" 2>&1', 'sh', 'gdb', '-q', '-batch', '-ex', 'set pagination off', '-ex', 'set record full insn-number-max unlimited',
+       '-ex', 'set environment LD_BIND_NOW 1', '-ex', 'set environment GLIBC_TUNABLES glibc.cpu.hwcaps=-AVX2,-AVX,-AVX512F,-AVX512VL,-XSAVEC,-ERMS,-BMI2,-RTM',
+       '-ex', 'break main', '-ex', 'run', '-ex', 'record full', '-ex', 'continue', '--args']
 
 
 class Peers(Hooked):
@@ -77,7 +79,7 @@ def rounds_for(bench, native, percent):
 def reason(error):
     """What a tool said that does not run."""
     lines = [line.strip() for line in str(error).split('\n') if line.strip()]
-    telling = [line for line in lines if re.search(r'not support|[Ff]atal|FATAL|rror', line)] or lines[-1:]
+    telling = [line for line in lines if re.search(r"n[o']t support|[Ff]atal|FATAL|rror|Process record", line)] or lines[-1:]
     return re.sub(r' *See http.*', '', telling[0])[:200] if telling else 'no reason given'
 
 

@@ -72,13 +72,7 @@ def ratios(bench, program, variants, threads, times):
     found = variants_with_rounds(bench, program, threads, (NATIVE, *variants))
     for _ in range(times):
         for name, v in found.items():
-            for rounds in (v.rounds, 0):
-                run = bench.run(bench.command(name, program, str(threads), str(rounds)))
-                v.memory = max(v.memory, run.memory)
-                if rounds:
-                    v.cpu = min(v.cpu, run.cpu)
-                else:
-                    v.idle = min(v.idle, run.cpu)
+            v.add(*(bench.run(bench.command(name, program, str(threads), str(rounds))) for rounds in (v.rounds, 0)))
     native = found[NATIVE]
     return {name: (v.per_round() / native.per_round(), v.memory / 1024, native.memory / 1024) for name, v in found.items() if name != NATIVE}
 

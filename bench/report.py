@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kept             # noqa: E402
 import published        # noqa: E402
-from page import Cell, Page, beside     # noqa: E402
+from page import Cell, Page, beside, say_why    # noqa: E402
 
 ROOT = kept.ROOT
 
@@ -27,7 +27,7 @@ def geometric(numbers):
 
 def columns_of(ours, *skipped):
     first = next(iter(ours.values()), {})
-    return [c for c in first if c not in skipped]
+    return [c for c in first if c not in ('why', *skipped)]
 
 
 def show_leap(page, tables):
@@ -37,6 +37,14 @@ def show_leap(page, tables):
         page.words('Overhead of recording over native in percent, with the accesses that escape analysis keeps; JaRec records none. Programs in '
                    'print are of the same kind, not the same. The log column is empty in our copy of the paper.')
         beside(page, 'LEAP table 1', ours, published.LEAP_TABLE_1, columns_of(ours))
+
+
+def show_events(page, tables):
+    ours = tables.get('TPLAY table II')
+    if ours:
+        page.heading('TPLAY, table II')
+        page.words('Reads, writes and locks taken, 4 threads, each counted; our kernels are as small here as in the tables that follow.')
+        beside(page, 'TPLAY events', ours, published.TPLAY_EVENTS, columns_of(ours))
 
 
 def show_tplay(page, tables, of):
@@ -58,33 +66,62 @@ def show_tplay(page, tables, of):
 
 
 def show_aggreplay(page, tables, of):
-    ours = tables.get('AggrePlay tables 3, 5')
-    if ours:
-        page.heading('AggrePlay, tables 3 and 5')
-        page.words('8 threads. Log after compression in MB, slowdown over native, replays that printed the same, replay over native. '
-                   'Table 4 is not in our copy of the paper.')
-        beside(page, 'AggrePlay tables', ours, published.AGGREPLAY, columns_of(ours),
-               lambda c, v: c == f'region x races of {of}' and v != of)
+    ours = tables.get('AggrePlay tables 3-5')
+    if not ours:
+        return
+    columns = columns_of(ours)
+    page.heading('AggrePlay, tables 3 and 5')
+    page.words('8 threads. Log after compression in MB, slowdown over native, replays that printed the same and followed the recording to its end (of '
+               'stride: those that printed the same, too), replay over native.')
+    beside(page, 'AggrePlay tables', ours, published.AGGREPLAY, [c for c in columns if ': ' not in c],
+           lambda c, v: c == f'region x races of {of}' and v != of)
+    sets = [c for c in columns if ': ' in c]
+    if sets:
+        page.heading('AggrePlay, table 4')
+        page.words('What each logs of how threads interleave, entries. The paper\'s table is not in our copy.')
+        beside(page, 'AggrePlay table 4', ours, {}, sets)
 
 
 def show_racx(page, tables):
     ours = tables.get('RacX tables 2, 3')
     if ours:
         page.heading('RacX, tables 2 and 3')
-        page.words('Warnings, pairs and sites that may race before pruning, and sites after it.')
+        page.words('Warnings, pairs and sites (lines of the source) that may race before pruning, and sites after it.')
         beside(page, 'RacX sites', ours, published.RACX_SITES, columns_of(ours, 'steps'))
         steps = columns_of({k: r['steps'] for k, r in ours.items()})
         page.heading('RacX, figure 7: what each step leaves', 3)
+        page.words('Accesses, of which a line that was inlined, unrolled or vectorised has many.')
         page.table('RacX steps', ['kernel', *steps], [[Cell(k), *(Cell(r['steps'].get(s)) for s in steps)] for k, r in ours.items()])
     ours = tables.get('RacX table 4')
     if ours:
+        show_raw(page, ours)
         page.heading('RacX, table 4')
         page.words('Overhead of recording and of replay in percent, by threads. The columns of replay are empty in print.')
-        flat = {k: {**{f'{n}': c['record'] for n, c in r.items()}, **{f'{n} replay': c['replay'] for n, c in r.items()}} for k, r in ours.items()}
-        theirs = {k: {str(n): v for n, v in r.items()} for k, r in published.RACX_OVERHEAD.items()}
-        beside(page, 'RacX table 4', flat, theirs, columns_of(flat))
-        page.plot('RacX figure 6', 'RacX figure 6: recording over native, region x races', 'threads', 'times native',
+        flat = {k: {**by_threads(r, 'record', ''), **by_threads(r, 'replay', ' replay'), 'why': reasons(r, {'record': '', 'replay': ' replay'})} for k, r in ours.items()}
+        beside(page, 'RacX table 4', flat, published.RACX_OVERHEAD, columns_of(flat))
+        page.plot('RacX table 4 plot', 'RacX table 4: recording over native, region x races', 'threads', 'times native',
                   {k: [(int(n), 1 + (c['record'] or 0) / 100) for n, c in r.items()] for k, r in ours.items()})
+
+
+def by_threads(row, what, label):
+    return {f'{n}{label}': c.get(what) for n, c in row.items()}
+
+
+def reasons(row, labels):
+    return {f'{n}{label}': c['why'][what] for n, c in row.items() for what, label in labels.items() if what in c.get('why', {})}
+
+
+def show_raw(page, ours):
+    """How much slower with all that locks do not order."""
+    ours = {k: r for k, r in ours.items() if all('raw' in c for c in r.values())}
+    if not ours:
+        return
+    page.heading('RacX, figure 6: with all raw warnings hooked', 3)
+    page.words('Times native by threads, before anything but locks is looked at. In print: what the text tells of the figure.')
+    flat = {k: {**{n: round(1 + c['raw'] / 100, 2) if c['raw'] is not None else None for n, c in r.items()}, 'why': reasons(r, {'raw': ''})} for k, r in ours.items()}
+    beside(page, 'RacX raw', flat, published.RACX_RAW, columns_of(flat))
+    page.plot('RacX figure 6', 'RacX figure 6: recording over native, all raw warnings', 'threads', 'times native',
+              {k: [(int(n), c) for n, c in r.items() if n != 'why'] for k, r in flat.items()})
 
 
 def show_figures(page, results):
@@ -120,11 +157,14 @@ def show_kernels(page, results):
         kernels = results.get(f'kernels{threads}', {}).get('kernels')
         if kernels:
             page.heading(f'Every access hooked, every order, {threads} threads')
-            page.words(f'CPU time over native; orders that needed more than the limit are empty.')
+            spreads = [f['spread'] for row in kernels.values() for f in row.values() if 'spread' in f]
+            page.words('CPU time over native' + (f', medians; the runs of a variant are {100 * sum(spreads) / len(spreads):.0f} percent apart.' if spreads else '.'))
             by_variant(page, f'kernels {threads}', {k: {v: f for v, f in row.items() if v != 'native'} for k, row in kernels.items()}, lambda f: round(f['ratio'], 2))
             page.words('Log after packing, KB for each native ms.')
             by_variant(page, f'kernels {threads} log', {k: {v: f for v, f in row.items() if v not in ('native', 'empty hooks')} for k, row in kernels.items()},
                        lambda f: round(f['packed KB/ms'], 2))
+            orders = {v for row in kernels.values() for v in row}
+            say_why(page, {k: {v: 'a round took more than 8 s' for v in sorted(orders - set(row))} for k, row in kernels.items()})
 
 
 def show_orders(page, results):
@@ -278,6 +318,7 @@ def make(results, output):
     show_headline(page, results)
     show_figures(page, results.get('leap', {}))
     show_leap(page, tables)
+    show_events(page, tables)
     show_tplay(page, tables, of)
     show_aggreplay(page, tables, of)
     show_racx(page, tables)

@@ -9,9 +9,9 @@ sys.path.insert(0, os.path.join(ROOT, 'tests', 'debug', 'parts'))
 from browser import Browser  # noqa: E402
 
 BENCH = os.path.join(ROOT, 'bench')
-TABLES = ('leap-figure-4', 'leap-figure-5', 'racx-sites', 'racx-steps', 'racx-table-4', 'gallery', 'promised', 'kernels-2', 'orders-updates', 'selections')
-SLOWER = ('leap-table-1', 'tplay-tables', 'aggreplay-tables')       # under all orders: in soak
-PLOTS = ('leap-figure-4-plot', 'leap-figure-5-plot', 'racx-figure-6', 'orders-updates-plot')
+TABLES = ('leap-figure-4', 'leap-figure-5', 'leap-table-1', 'tplay-events', 'tplay-tables', 'aggreplay-tables', 'aggreplay-table-4', 'racx-sites', 'racx-steps',
+          'racx-raw', 'racx-table-4', 'gallery', 'promised', 'kernels-2', 'kernels-2-log', 'orders-updates', 'selections', 'peers')
+PLOTS = ('leap-figure-4-plot', 'leap-figure-5-plot', 'racx-figure-6', 'racx-table-4-plot', 'orders-updates-plot')
 
 
 def measured(t, folder, script, name, *options):
@@ -22,9 +22,9 @@ def measured(t, folder, script, name, *options):
 
 def case_report(t):
     """In a browser. The figures themselves are not looked at: they are of a short run."""
-    soak, folder = t.settings.level == 'soak', t.folder('figures')
-    tables = TABLES + SLOWER if soak else TABLES
-    measured(t, folder, 'papers', 'papers-chain', '--kernels=chain', *([] if soak else ['--tables=RacX']))
+    folder = t.folder('figures')
+    measured(t, folder, 'papers', 'papers-chain', '--kernels=chain')
+    measured(t, folder, 'peers', 'peers-chain', '--only=^chain$')
     measured(t, folder, 'gallery', 'gallery', '--only=aget_progress')
     measured(t, folder, 'leap', 'leap', '--rounds=1', '--orders=region')
     measured(t, folder, 'kernels', 'kernels2-chain', '--rounds=1', '--orders=region,leap', '--only=^chain$')
@@ -34,7 +34,7 @@ def case_report(t):
     t.run_well([sys.executable, os.path.join(BENCH, 'report.py'), f'--results={folder}', f'--output={page}'])
     with Browser(t.folder('home')) as browser:
         browser.open(page)
-        for table in tables:
+        for table in TABLES:
             cells = browser.run('return [...document.querySelectorAll(arguments[0])].map(c => c.innerText)', f'table#{table} tbody td')
             t.check(any(c and c[0].isdigit() for c in cells), f'table {table} is missing, or has no figure: {cells}')
         for name in PLOTS:
@@ -42,7 +42,7 @@ def case_report(t):
             t.check(points >= 3, f'plot {name} is missing, or has {points} points')
         t.check(not browser.errors(), f'{browser.errors()}')
     with open(t.path('report.md')) as file:
-        t.check(file.read().count('|---|') >= len(tables), 'tables are missing in the Markdown')
+        t.check(file.read().count('|---|') >= len(TABLES), 'tables are missing in the Markdown')
 
 
 def case_goes_on(t):

@@ -7,6 +7,7 @@
  * 3. What fails is made small. For each pair of switches: as few events of a's thread as possible (its last one is A),
  *    as many of b's thread as possible (its next one is B): A before B fails, and if B comes first it passes. Then it
  *    is asked whether what b's thread had done before must come before, too.
+ * 4. It is confirmed by once more of both. If that, or a step before it, comes out otherwise, the search goes on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,77 +40,6 @@ static bool made_all(void)
 	while (i < runs_file()->switches && was_made(i))
 		i++;
 	return i == runs_file()->switches;
-}
-
-/* ---- finding one ------------------------------------------------------------------------------------------------- */
-
-/* Two changes: SECOND pairs of places that come next after each pair of places at its first time. TIMES: at how many
-   times each pair of places is tried before that, and in all. */
-enum { PARENTS = 128, SECOND = 14, ROUNDS = 4, TIMES_BEFORE = 3, TIMES = 8 };
-
-/* Schedules that passed, and made their switches. */
-static struct schedule parents[PARENTS];
-static unsigned parent_count;
-
-static bool try_pairs(struct schedule *s, const struct pairs *p, unsigned from, unsigned to, unsigned keep_parents)
-{
-	struct pair pair;
-
-	for (unsigned n = from; n < to && !runs_over() && pairs_get(p, n, &pair); n++) {
-		struct schedule new = with_pair(s, &pair);
-		if (runs_fails(&new)) {
-			*s = new;
-			return true;
-		}
-		if (n < keep_parents && parent_count < PARENTS && made_all())
-			parents[parent_count++] = new;
-	}
-	return false;
-}
-
-static bool try_second(struct schedule *s)
-{
-	for (unsigned i = 0; i < parent_count && !runs_over(); i++) {
-		*s = parents[i];
-		if (runs_fails(s))
-			return true;
-		if (!made_all())
-			continue;
-		struct pairs *p = pairs_find(runs_file(), runs_file()->list[1].made - 1);
-		bool found = try_pairs(s, p, 0, SECOND, 0);
-		pairs_free(p);
-		if (found)
-			return true;
-	}
-	return false;
-}
-
-/* With threads that take turns in this direction, or in the other. */
-struct direction {
-	struct schedule base;
-	struct pairs *pairs; /* NULL: it fails anyway */
-};
-
-static bool find_failing(struct schedule *s, struct direction d[2])
-{
-	for (unsigned i = 0; i < 2 && !runs_over(); i++) {
-		*s = d[i].base = (struct schedule){ .backwards = i };
-		if (runs_fails(s))
-			continue;
-		d[i].pairs = pairs_find(runs_file(), 0);
-		unsigned places = pairs_places(d[i].pairs);
-		if (try_pairs(s, d[i].pairs, 0, TIMES_BEFORE * places, places))
-			return true;
-	}
-	if (try_second(s))
-		return true;
-	for (unsigned i = 0; i < 2; i++) {
-		unsigned places = d[i].pairs ? pairs_places(d[i].pairs) : 0;
-		*s = d[i].base;
-		if (places && try_pairs(s, d[i].pairs, TIMES_BEFORE * places, TIMES * places, 0))
-			return true;
-	}
-	return false;
 }
 
 /* ---- making it small --------------------------------------------------------------------------------------------- */
@@ -259,6 +189,8 @@ static bool lengthen(struct schedule *s, unsigned k)
 	return true;
 }
 
+enum { ROUNDS = 4 };
+
 /* A before B, for the pair of switches k. False: a rerun did not do what it did before. */
 static bool make_small(struct explanation *e, unsigned k)
 {
@@ -316,8 +248,6 @@ static void ask_before(struct explanation *e, unsigned k)
 	}
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
-
 /* Once more: it fails, and with B first it does not. */
 static bool confirm(const struct schedule *s)
 {
@@ -330,19 +260,12 @@ static bool confirm(const struct schedule *s)
 	return runs_fails(s);
 }
 
-bool explain_search(struct explanation *e)
+/* False: a rerun of it did not do what it did before, as one may that looks at the clock. */
+static bool need(struct explanation *e, const struct schedule *failing)
 {
 	struct schedule *s = &e->schedule;
 
-	*e = (struct explanation){ 0 };
-	struct direction d[2] = { 0 };
-	bool found = find_failing(s, d);
-	e->never_passes = !d[0].pairs && !d[1].pairs;
-	for (unsigned i = 0; i < 2; i++)
-		if (d[i].pairs)
-			pairs_free(d[i].pairs);
-	if (!found)
-		return false;
+	*e = (struct explanation){ .schedule = *failing };
 	drop_pairs(s);
 	if (!as_made(s))
 		return false;
@@ -353,4 +276,113 @@ bool explain_search(struct explanation *e)
 		ask_before(e, k);
 	e->confirmed = confirm(s);
 	return true;
+}
+
+/* So many schedules that fail are looked into. */
+enum { SETTLES = 8 };
+static unsigned settles;
+static struct explanation not_confirmed; /* the first; better than none */
+
+/* What a schedule that failed needs. False: that could not be confirmed, and another one is looked for. */
+static bool settle(struct explanation *e, const struct schedule *failing)
+{
+	settles++;
+	if (!need(e, failing))
+		return false;
+	if (!e->confirmed && !not_confirmed.count)
+		not_confirmed = *e;
+	return e->confirmed;
+}
+
+static bool is_over(void)
+{
+	return runs_over() || settles == SETTLES;
+}
+
+/* ---- finding one ------------------------------------------------------------------------------------------------- */
+
+/* Two changes: SECOND pairs of places that come next after each pair of places at its first time. TIMES: at how many
+   times each pair of places is tried before that, and in all. */
+enum { PARENTS = 128, SECOND = 14, TIMES_BEFORE = 3, TIMES = 8 };
+
+/* Schedules that passed, and made their switches. */
+static struct schedule parents[PARENTS];
+static unsigned parent_count;
+
+static bool try_pairs(struct explanation *e, const struct schedule *s, const struct pairs *p, unsigned from,
+		      unsigned to, unsigned keep_parents)
+{
+	struct pair pair;
+
+	for (unsigned n = from; n < to && !is_over() && pairs_get(p, n, &pair); n++) {
+		struct schedule new = with_pair(s, &pair);
+		if (runs_fails(&new)) {
+			if (settle(e, &new))
+				return true;
+		} else if (n < keep_parents && parent_count < PARENTS && made_all())
+			parents[parent_count++] = new;
+	}
+	return false;
+}
+
+static bool try_second(struct explanation *e)
+{
+	for (unsigned i = 0; i < parent_count && !is_over(); i++) {
+		if (runs_fails(&parents[i])) {
+			if (settle(e, &parents[i]))
+				return true;
+			continue;
+		}
+		if (!made_all())
+			continue;
+		struct pairs *p = pairs_find(runs_file(), runs_file()->list[1].made - 1);
+		bool found = try_pairs(e, &parents[i], p, 0, SECOND, 0);
+		pairs_free(p);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+/* With threads that take turns in this direction, or in the other. */
+struct direction {
+	struct schedule base;
+	struct pairs *pairs; /* NULL: it fails anyway */
+};
+
+static bool find(struct explanation *e, struct direction d[2])
+{
+	for (unsigned i = 0; i < 2 && !runs_over(); i++) {
+		d[i].base = (struct schedule){ .backwards = i };
+		if (runs_fails(&d[i].base))
+			continue;
+		d[i].pairs = pairs_find(runs_file(), 0);
+		unsigned places = pairs_places(d[i].pairs);
+		if (try_pairs(e, &d[i].base, d[i].pairs, 0, TIMES_BEFORE * places, places))
+			return true;
+	}
+	if (try_second(e))
+		return true;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned places = d[i].pairs ? pairs_places(d[i].pairs) : 0;
+		if (places && try_pairs(e, &d[i].base, d[i].pairs, TIMES_BEFORE * places, TIMES * places, 0))
+			return true;
+	}
+	return false;
+}
+
+bool explain_search(struct explanation *e)
+{
+	struct direction d[2] = { 0 };
+
+	bool found = find(e, d);
+	if (!found) {
+		*e = not_confirmed;
+		found = e->count && runs_fails(&e->schedule); /* its recording is the last one again */
+	}
+	e->never_passes = !d[0].pairs && !d[1].pairs;
+	for (unsigned i = 0; i < 2; i++)
+		if (d[i].pairs)
+			pairs_free(d[i].pairs);
+	return found;
 }

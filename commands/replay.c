@@ -293,6 +293,7 @@ static void start(struct replay *r)
 	if (missing > MISSING_MAX)
 		die("%s lacks %zu of the writes that were shown: it is damaged", r->meta.dir, missing);
 	c->missing_count = (uint32_t)missing;
+	c->shown_end = r->shown.end;
 	c->several = r->meta.list.nstreams && r->meta.list.streams[r->meta.list.nstreams - 1].image;
 	if (c->several && r->checkpoint)
 		die("a checkpoint is a copy of one process, and %s has several", r->meta.dir);

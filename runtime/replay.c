@@ -143,6 +143,24 @@ _Noreturn void replay_stuck(struct thread *t)
 	replay_all_ended(t);
 }
 
+/* The recording has no end, and this process, whose end is the replay's, has come to its own: others may still have to
+   show what they wrote before it. One that does nothing more in ten seconds was cut off while it computed, or waits for
+   somebody who was. Returns how many writes were not shown. */
+static uint64_t let_others_show(void)
+{
+	uint32_t *low = (uint32_t *)&control->shown;
+	uint64_t before = 0, now;
+	for (unsigned still = 0; control->several && still < 500; before = now) {
+		now = __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE);
+		if (now >= control->shown_end)
+			break;
+		still = now == before ? still + 1 : 0;
+		futex_wait(low, (uint32_t)now, 20);
+	}
+	now = __atomic_load_n(&control->shown, __ATOMIC_ACQUIRE);
+	return control->several && now < control->shown_end ? control->shown_end - now : 0;
+}
+
 _Noreturn void replay_all_ended(struct thread *t)
 {
 	deadlock_leave();
@@ -155,7 +173,11 @@ _Noreturn void replay_all_ended(struct thread *t)
 	if (root_signal())
 		die_by_signal(root_signal());
 	TEXT(message, 4096);
+	uint64_t not_shown = control->only_pid ? 0 : let_others_show();
 	text_add(&message, "the recording ends here\n");
+	if (not_shown)
+		text_add(&message, "  %lu writes of other processes were not shown: they did not come so far\n",
+			 not_shown);
 	for (uint32_t slot = 0; slot < thread_highest(); slot++)
 		if (thread_of(slot)->state == THREAD_PARKED || thread_of(slot)->state == THREAD_RUNS)
 			add_thread(&message, thread_of(slot));

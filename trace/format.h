@@ -425,6 +425,7 @@ struct control {
 	char mask[MASK_ROOM];
 	char begin_at[PATH_ROOM];   /* replay: the file of the checkpoint that it begins at; empty: the beginning */
 	struct looked_at looked_at; /* replay, if races */
+	uint64_t shown_end;	    /* replay: what `shown` comes to, if nothing is missing in the end */
 };
 
 _Static_assert(sizeof(struct entry) == 16 && sizeof(struct block) == 16, "fixed by the format");

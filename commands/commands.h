@@ -171,13 +171,15 @@ void late_end(struct feeder *feeder);
 
 /* ---- packer.c: the thread that empties rings while a program is recorded ---- */
 struct packer;
-/* keeper: --ring; or NULL */
+/* keeper: --ring; or NULL. rate: --max-rate; 0: none */
 struct keeper;
-struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper);
+struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper, uint64_t rate);
 /* A part of `control`'s end that is given back when the disk is full, so that what the rings hold can still be packed:
    the recording then ends whole, at its last event. -1, and errno: there is no room for it. */
 int reserve_space(const struct tree *tree, uint64_t size);
 void reserve_give_back(const struct tree *tree, uint64_t keep);
+/* The program had to wait for --max-rate. */
+bool packer_held_up(const struct packer *packer);
 /* Ends the thread and packs what is left. Returns -1 if that failed. */
 int packer_finish(struct packer *packer, struct trace_problem *problem);
 

@@ -36,7 +36,13 @@ struct packer {
 	unsigned spares;       /* that we try to keep ready */
 	uint32_t end;	       /* the tree has ended */
 	struct keeper *keeper; /* or NULL */
-	uint64_t reserve;      /* see reserve_space(); grows with the rings if the program may go on without us */
+	double rate;	       /* bytes of logs for each second; 0: no limit */
+	double credit;	       /* bytes that may be written now; less than 0: too many were */
+	uint64_t seen;	       /* bytes when we last looked, and when that was */
+	struct timespec looked;
+	size_t turn;	  /* at which ring the next pass begins */
+	bool held;	  /* a thread had to wait for that */
+	uint64_t reserve; /* see reserve_space(); grows with the rings if the program may go on without us */
 	struct trace_problem problem;
 	pthread_t thread;
 };
@@ -152,6 +158,38 @@ static void end_image(struct packer *p, const struct trace_ring *over)
 	}
 }
 
+/*
+ * --max-rate: a second's worth may be saved up and written at once. Beyond that rings stay as they are, and threads
+ * whose rings are full wait, as they do for a slow disk. Rings that are done are packed all the same: somebody may wait
+ * for their threads' end.
+ */
+static bool is_ahead(struct packer *p)
+{
+	struct timespec now;
+	uint64_t written = trace_packer_written(p->work);
+
+	if (!p->rate)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	double seconds = (double)(now.tv_sec - p->looked.tv_sec) + (double)(now.tv_nsec - p->looked.tv_nsec) / 1e9;
+	p->credit += p->rate * seconds - (double)(written - p->seen);
+	if (p->credit > p->rate)
+		p->credit = p->rate;
+	p->seen = written;
+	p->looked = now;
+	return p->credit < 0;
+}
+
+/* Not now. */
+static bool is_put_off(struct packer *p, const struct trace_ring *ring)
+{
+	if (p->keeper && keeper_is_full(p->keeper))
+		return true;
+	bool ahead = is_ahead(p);
+	p->held |= ahead && trace_ring_waited_for(ring);
+	return ahead;
+}
+
 /* Is there something to do with it? In a program that goes on unrecorded nothing is packed. */
 static int look(struct packer *p, struct trace_ring *ring)
 {
@@ -172,7 +210,7 @@ static int pack_one(struct packer *p, struct trace_ring **place)
 	if (wants <= 0)
 		return wants;
 	enum ring_done done = trace_ring_done(ring);
-	if (!done && p->keeper && keeper_is_full(p->keeper))
+	if (!done && is_put_off(p, ring))
 		return 0;
 	if (!done)
 		return trace_ring_pack(ring, p->work, WHILE_RUNNING, &p->problem);
@@ -195,8 +233,9 @@ static int pack_all(struct packer *p)
 	int result = refill(p);
 	size_t kept = 0;
 
+	p->turn++; /* --max-rate may be used up by the first */
 	for (size_t i = 0; i < p->count && !result; i++)
-		result = pack_one(p, &p->rings[i]);
+		result = pack_one(p, &p->rings[(p->turn + i) % p->count]);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->rings[i])
 			p->rings[kept++] = p->rings[i];
@@ -295,7 +334,7 @@ static void *run(void *with)
 
 /* ---- start and end ---------------------------------------------------------------------------- */
 
-struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper)
+struct packer *packer_start(const char *dir, const struct tree *tree, struct keeper *keeper, uint64_t rate)
 {
 	struct packer *p = calloc(1, sizeof *p);
 
@@ -306,6 +345,8 @@ struct packer *packer_start(const char *dir, const struct tree *tree, struct kee
 	p->control = tree->control;
 	p->spares = 1;
 	p->keeper = keeper;
+	p->rate = p->credit = (double)rate;
+	clock_gettime(CLOCK_MONOTONIC, &p->looked);
 	int error = pthread_create(&p->thread, NULL, run, p);
 	if (error)
 		die("the packer's thread does not start: %s", strerror(error));
@@ -343,6 +384,11 @@ static int finish_all(struct packer *p, struct trace_problem *problem)
 		result = finish_one(p, p->idle[i], problem);
 	free(p->rings);
 	return result;
+}
+
+bool packer_held_up(const struct packer *p)
+{
+	return p->held;
 }
 
 int packer_finish(struct packer *p, struct trace_problem *problem)

@@ -46,6 +46,8 @@ static const char help[] =
 	"                    `detach` lets it go on unrecorded\n"
 	"      --ring=SIZE   keep only the last part of the recording, of about SIZE bytes (8M, 1G),\n"
 	"                    and a checkpoint at which its replay begins\n"
+	"      --max-rate=SIZE  write at most SIZE bytes of log a second (1M, 20M): a program that\n"
+	"                    logs more is slowed down\n"
 	"  -v, --verbose     say where the trace is even if stderr is not a terminal\n"
 	"  -q, --quiet       say nothing that is not an error\n"
 	"\n"
@@ -55,14 +57,14 @@ struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
 	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet, detach;
 	long chaos; /* 0: no, -1: any seed, else the seed */
-	const char *output, *order, *turns, *on_full, *mask, *ring;
+	const char *output, *order, *turns, *on_full, *mask, *ring, *max_rate;
 	struct tree tree;
 	struct packer *packer;
 	struct keeper *keeper; /* --ring */
-	uint64_t ring_size;
+	uint64_t ring_size, rate;
 	struct meta meta;
 	struct timespec root_end;
-	bool said_waiting, told_to_end;
+	bool said_waiting, told_to_end, held_up;
 };
 
 /* ---- the directory --------------------------------------------------------------------- */
@@ -198,7 +200,7 @@ static void start(struct record *r, int argc, char **argv)
 	tree_start(&r->tree, args);
 	on_death(NULL); /* from here on there is something to keep */
 	free(args);
-	r->packer = packer_start(r->dir, &r->tree, r->keeper);
+	r->packer = packer_start(r->dir, &r->tree, r->keeper, r->rate);
 }
 
 /*
@@ -269,6 +271,7 @@ static bool finish(struct record *r)
 	if (r->turns)
 		unlink(turns);
 	reserve_give_back(&r->tree, 0);
+	r->held_up = packer_held_up(r->packer);
 	int packed = packer_finish(r->packer, &problem);
 	keeper_free(r->keeper);
 	if (packed || ring_settle(r->dir, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
@@ -309,6 +312,8 @@ static void report(const struct record *r)
 	if (r->quiet)
 		return;
 	tell_not_recorded(r->tree.control->not_recorded);
+	if (r->held_up)
+		note("the program was slowed down by --max-rate: it logs more than that");
 	if (!r->verbose && !person_watching())
 		return;
 	note("recorded (%s) in %s; `heddle replay%s%s` runs it again", meta_text(&r->meta, "level"), r->dir,
@@ -348,25 +353,31 @@ static void choose_on_full(struct record *r)
 	r->detach = r->on_full && !strcmp(r->on_full, "detach");
 }
 
-static void choose_ring(struct record *r)
+/* "64M" */
+static uint64_t bytes_of(const char *option, const char *text)
 {
-	char *end = NULL;
-
-	if (!r->ring)
-		return;
-	double number = strtod(r->ring, &end);
+	char *end;
+	double number = strtod(text, &end);
 	static const char units[] = "kMGT";
 	const char *unit = *end ? strchr(units, *end) : NULL;
+
 	for (const char *u = units; unit && u <= unit; u++)
 		number *= 1024;
-	if (end == r->ring || (*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
-		usage("--ring wants a number of bytes from 1M on, as in --ring=64M");
+	if (end == text || (*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
+		usage("--%s wants a number of bytes from 1M on, as in --%s=64M", option, option);
+	return (uint64_t)number;
+}
+
+static void choose_ring(struct record *r)
+{
+	if (!r->ring)
+		return;
+	r->ring_size = bytes_of("ring", r->ring);
 	if (strcmp(r->order, "region"))
 		usage("--ring goes with --order=region alone");
 	if (r->detach || r->paranoid)
 		usage("--ring goes neither with --on-full=detach nor with --paranoid");
 	checkpoint_need_no_keys("record without --ring");
-	r->ring_size = (uint64_t)number;
 }
 
 static void choose_mask(struct record *r)
@@ -383,21 +394,14 @@ static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },
-		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
-		{ "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },
-		{ "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
-		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
-		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
-		{ "turns", 0, OPTION_TEXT, &r.turns },
-		{ "on-full", 0, OPTION_TEXT, &r.on_full },
-		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },
-		{ "ring", 0, OPTION_TEXT, &r.ring },
-		OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 { "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		{ "turns", 0, OPTION_TEXT, &r.turns },		 { "on-full", 0, OPTION_TEXT, &r.on_full },
+		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },	 { "ring", 0, OPTION_TEXT, &r.ring },
+		{ "max-rate", 0, OPTION_TEXT, &r.max_rate },	 OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);
@@ -406,6 +410,7 @@ static int run_record(int argc, char **argv)
 	if (!choose_order(&r))
 		return 0;
 	choose_ring(&r);
+	r.rate = r.max_rate ? bytes_of("max-rate", r.max_rate) : 0;
 	if (!argc)
 		usage("which program? `heddle record PROGRAM ARGUMENTS...`");
 	find_program(argv[0], r.program);

@@ -47,7 +47,8 @@ enum { BULK_UNTRIED = 15 };
 struct trace_packer {
 	ZSTD_CCtx *zstd;
 	size_t room;
-	uint8_t *packed; /* log header (used for a log's first chunk), chunk header, then room bytes */
+	uint8_t *packed;  /* log header (used for a log's first chunk), chunk header, then room bytes */
+	uint64_t written; /* bytes of logs, all in all */
 	uint8_t raw[RING_SIZE];
 };
 
@@ -73,6 +74,7 @@ struct trace_packer *trace_packer_new(void)
 
 	if (!packer)
 		return NULL;
+	packer->written = 0;
 	packer->zstd = ZSTD_createCCtx();
 	packer->room = ZSTD_compressBound(CHUNK_MAX);
 	packer->packed = malloc(sizeof(struct log_header) + sizeof(struct chunk_header) + packer->room);
@@ -81,6 +83,11 @@ struct trace_packer *trace_packer_new(void)
 		return NULL;
 	}
 	return packer;
+}
+
+uint64_t trace_packer_written(const struct trace_packer *packer)
+{
+	return packer->written;
 }
 
 void trace_packer_free(struct trace_packer *packer)
@@ -449,8 +456,10 @@ static int pack(struct trace_ring *ring, struct trace_packer *packer, const stru
 {
 	if (ring->raw_dir && write_unpacked(ring, packer->raw, p->len, problem))
 		return -1;
+	uint64_t before = ring->log_end;
 	if (write_chunk(ring, packer, p, level, problem))
 		return -1;
+	packer->written += ring->log_end - before;
 	ring->tail += p->len;
 	__atomic_store_n(&ring->header->tail, ring->tail, __ATOMIC_SEQ_CST); /* invariant 1 */
 	return 0;
@@ -465,6 +474,11 @@ int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int le
 		return -1;
 	wake(ring->header);
 	return 0;
+}
+
+bool trace_ring_waited_for(const struct trace_ring *ring)
+{
+	return __atomic_load_n(&ring->header->waiting, __ATOMIC_RELAXED);
 }
 
 /* ---- for who follows ------------------------------------------------------------------- */

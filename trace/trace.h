@@ -91,6 +91,8 @@ enum { WHILE_RUNNING = -3, AT_THE_END = 1 };
 
 struct trace_packer *trace_packer_new(void);
 void trace_packer_free(struct trace_packer *packer);
+/* Bytes of logs that it has written. */
+uint64_t trace_packer_written(const struct trace_packer *packer);
 
 /* A new ring, which waits for a thread. whole: its room on the disk is taken at once. */
 struct trace_ring *trace_ring_make(const char *dir, unsigned number, bool whole, struct trace_problem *problem);
@@ -110,6 +112,8 @@ enum ring_done trace_ring_done(const struct trace_ring *ring);
 void trace_ring_set_left(struct trace_ring *ring);
 /* Moves all entries that are there into the log, and wakes the thread if it waits. */
 int trace_ring_pack(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem);
+/* Its thread waits for room. */
+bool trace_ring_waited_for(const struct trace_ring *ring);
 /* Whatever is packed from now on is also written, as it is, to p<N>.t<M>.raw there. */
 void trace_ring_follow(struct trace_ring *ring, const char *raw_dir);
 unsigned trace_ring_slot(const struct trace_ring *ring);

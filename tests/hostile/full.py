@@ -86,3 +86,18 @@ def case_detach_saved_file(t):
 def case_on_full_is_checked(t):
     outcome = t.record(['true'], options=['--on-full=perhaps'])
     t.check(outcome.status == USAGE and b'--on-full' in outcome.err, f'{outcome}')
+
+
+def case_max_rate(t):
+    """A program that logs faster than it may is slowed down, and told; one that does not is left alone."""
+    t.need_option('record', '--max-rate')
+    program = 'import os\nfor i in range(48): os.write(1, b"%d\\n" % os.urandom(250000)[7])\n'       # 12 MB, which do not shrink
+    slow = t.record(['python3', '-S', '-c', program], options=['--max-rate=4M'], timeout=120)
+    t.check(slow.status == 0 and b'slowed down by --max-rate' in slow.err, f'{slow}')
+    t.check(slow.seconds > 1.2, f'12 MB at 4 MB a second took {slow.seconds} s')        # a second's worth at once, and what is in the ring
+    t.replays(slow)
+    quick = t.record(['python3', '-S', '-c', program], options=['--max-rate=1G'], trace=t.path('quick'), timeout=120)
+    t.check(quick.status == 0 and b'slowed' not in quick.err, f'{quick}')
+    for wrong in ('0', '1k', 'x', '5X', '-1M'):
+        outcome = t.record(['true'], options=[f'--max-rate={wrong}'], trace=t.path('wrong'))
+        t.check(outcome.status == USAGE and b'--max-rate' in outcome.err, f'{wrong}: {outcome}')

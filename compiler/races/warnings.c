@@ -166,8 +166,7 @@ static void compare_object(const struct use *first, const struct use *end)
 	}
 }
 
-/* Both ends of an access are one site. What no thread ever runs, such as the parts of libheddle that are of no use to
-   the program, is none. */
+/* An access that is two parties, as a copy is, is one site. */
 static size_t count_site(bool *sites, const struct party *p)
 {
 	if (p->access == UINT32_MAX || program.m->accesses[p->access].shape == SHAPE_NONE || sites[p->access])
@@ -191,6 +190,7 @@ static void count_step(const char *name)
 		objects[p->object] = true;
 		s->sites += count_site(sites, &warnings.parties[p->a]) + count_site(sites, &warnings.parties[p->b]);
 	}
+	/* what no thread ever runs, such as the parts of libheddle that are of no use to the program, is none */
 	for (size_t i = 0; i < warnings.party_count; i++)
 		if (warnings.parties[i].unknown && warnings.parties[i].classes)
 			s->sites += count_site(sites, &warnings.parties[i]);

@@ -19,6 +19,10 @@ class Failure(Exception):
     pass
 
 
+class Lost(Failure):
+    """A recording that cannot be replayed at all."""
+
+
 class Skip(Exception):
     pass
 
@@ -102,6 +106,7 @@ class Trial:
         self.settings = settings        # level, replays, build, offline; see run.py
         self.batch = 0                  # number of this batch, for cases that are cut into several
         self.times = {}                 # plain, record, replay: seconds
+        self.recordings = self.replays_made = 0
         self.notes = []
         self.hint = None                # the command that shows a failure again
         self.heddle = os.path.join(settings.build, 'bin', 'heddle')
@@ -170,10 +175,12 @@ class Trial:
     def record(self, argv, *, trace=None, options=(), **more):
         trace = trace or self.path('trace')
         self.hint = f'{self.heddle} replay {trace}'
+        self.recordings += 1
         return self.run([self.heddle, 'record', '-o', trace, *options, '--', *argv], **more)
 
     def replay(self, trace=None, *, options=(), offline=True, **more):
         prefix = self.settings.offline if offline else []
+        self.replays_made += max([int(o.partition('=')[2]) for o in options if o.startswith('--repeat=')], default=1)
         return self.run([*prefix, self.heddle, 'replay', *options, trace or self.path('trace')], **more)
 
     # ---- the test of all tests
@@ -241,8 +248,8 @@ class Trial:
             again = self.replay(trace, timeout=timeout, env=dict(self.env, TZ=f'XXX{n}', LANG='C', NOISE='x' * n * 17))
             self.times['replay'] = min(again.seconds, self.times.get('replay', 1e9))
             which = f'replay {n + 1} of {times}: '
-            self.check(again.status == recorded.status,
-                       f'{which}expected {status_text(recorded.status)}, got {again}')
+            if again.status != recorded.status:
+                raise (Lost if again.status == CANNOT else Failure)(f'{which}expected {status_text(recorded.status)}, got {again}')
             for kind, old, new in (('stdout', recorded.out, again.out),
                                    ('stderr', without_ours(recorded.err), without_ours(again.err))):
                 text = difference(kind, old, new)

@@ -2,12 +2,9 @@
 """Run Heddle's tests. The folders are the registry: a new file is a new test. See tests/README.md."""
 import argparse
 import concurrent.futures
-import datetime
 import glob
-import hashlib
 import importlib.util
 import inspect
-import json
 import os
 import platform
 import re
@@ -21,9 +18,10 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import campaign                                            # noqa: E402
 import cells                                               # noqa: E402
 import golden                                              # noqa: E402
-from harness import ROOT, Failure, Skip, Trial, shorten   # noqa: E402
+from harness import ROOT, Failure, Lost, Skip, Trial, shorten   # noqa: E402
 
 SANITIZERS = {'plain': [], 'asan': ['-fsanitize=address'], 'ubsan': ['-fsanitize=undefined', '-fno-sanitize-recover=all']}
 
@@ -35,6 +33,7 @@ class Case:
         self.measured = measured
         self.batch = 0
         self.verdict, self.text, self.seconds, self.times, self.notes, self.hint = None, '', 0, {}, [], None
+        self.recordings, self.replays, self.lost = 0, 0, False
 
 
 # ---- finding the cases ---------------------------------------------------------------------------------------------
@@ -202,7 +201,7 @@ def run_case(case, top, settings):
     except Skip as reason:
         case.verdict, case.text = 'skipped', str(reason)
     except Failure as failure:
-        case.verdict, case.text = 'failed', str(failure)
+        case.verdict, case.text, case.lost = 'failed', str(failure), isinstance(failure, Lost)
     except Exception as error:      # a fault of the test itself is a failure too
         at = error.__traceback__
         while at.tb_next:
@@ -218,6 +217,7 @@ def run_case(case, top, settings):
         case.text = f'{case.measured}; this time it {case.verdict}'
         case.verdict = 'skipped'
     case.seconds, case.times, case.notes = time.monotonic() - began, trial.times, trial.notes
+    case.recordings, case.replays = trial.recordings, trial.replays_made
     if case.verdict == 'failed':
         case.hint = trial.hint
     elif not settings.keep:
@@ -290,63 +290,6 @@ def offline_prefix():
     return []
 
 
-# ---- soak: the same tests with their full counts, resumable ----------------------------------------------------------
-
-class Soak:
-    """Remembers what has passed with this build, so that a stopped run goes on where it was."""
-
-    def __init__(self, build):
-        self.file = os.path.join(build, 'soak.json')
-        digest = hashlib.sha256()
-        for path in sorted(glob.glob(f'{build}/bin/*') + glob.glob(f'{build}/lib/heddle/*') + glob.glob(f'{ROOT}/tests/**/*', recursive=True)):
-            if os.path.isfile(path) and not path.endswith('.pyc') and f'{os.sep}results{os.sep}' not in path:
-                with open(path, 'rb') as file:
-                    digest.update(file.read())
-        self.state = {'build': digest.hexdigest(), 'began': datetime.datetime.now().isoformat('T', 'minutes'), 'passed': {}}
-        try:
-            with open(self.file) as file:
-                old = json.load(file)
-            if old.get('build') == self.state['build']:
-                self.state = old
-        except (OSError, ValueError):
-            pass
-
-    def remaining(self, cases):
-        return [c for c in cases if c.id not in self.state['passed']]
-
-    def remember(self, case):
-        if case.verdict == 'passed':
-            self.state['passed'][case.id] = round(case.seconds, 1)
-            with open(self.file + '.new', 'w') as file:
-                json.dump(self.state, file, indent=1)
-            os.rename(self.file + '.new', self.file)
-
-    def finish(self, cases, earlier, settings):
-        """Write the dated result: it is committed with the change that it vouches for."""
-        today = datetime.date.today().isoformat()
-        path = os.path.join(ROOT, 'tests', 'results', f'soak-{today}-{platform.machine()}.txt')
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, 'w') as file:
-            print(f'make soak, began {self.state["began"]}, ended {today}', file=file)
-            print(f'{platform.machine()}, Linux {platform.release()}, {os.cpu_count()} cores, '
-                  f'{settings.replays} replays per case' + (f', {settings.scale} of all counts' if settings.scale != 1 else ''), file=file)
-            for name, seconds in sorted(self.state['passed'].items()):
-                print(f'passed  {name}  {seconds} s', file=file)
-            for case in cases:
-                if case.verdict != 'passed':
-                    print(f'{case.verdict}  {case.id}: {case.text}', file=file)
-            print(summary_of_soak(cases, earlier), file=file)
-        print(f'result written to {os.path.relpath(path, ROOT)}')
-        if not any(c.verdict == 'failed' for c in cases):
-            os.unlink(self.file)
-
-
-def summary_of_soak(cases, earlier):
-    line = summary(cases)
-    passed = int(line.split()[0]) + earlier
-    return f'{passed} ' + line.split(' ', 1)[1]
-
-
 # ---- the command ---------------------------------------------------------------------------------------------------
 
 def options():
@@ -362,6 +305,7 @@ def options():
     parser.add_argument('--build', default=os.path.join(ROOT, 'build'), help='where make has built')
     settings = parser.parse_args()
     settings.level = 'soak' if settings.soak else 'check' if settings.check else 'test'
+    settings.other_replays = settings.replays is not None
     settings.replays = settings.replays or {'soak': max(1, round(50 * settings.scale)), 'check': 1, 'test': 5}[settings.level]
     settings.build = os.path.abspath(settings.build)
     settings.offline = offline_prefix()
@@ -379,18 +323,16 @@ def heed_signals():
 def main():
     heed_signals()
     settings = options()
-    cases = find_cases(settings.level, settings.build, settings.scale)
-    if settings.only:
-        cases = [c for c in find_cases('soak' if settings.soak else 'test', settings.build, settings.scale) if re.search(settings.only, c.id)]
+    whole = find_cases('test' if settings.only and settings.check else settings.level, settings.build, settings.scale)
+    cases = [c for c in whole if re.search(settings.only or '', c.id)]
     if settings.list:
         print('\n'.join(c.id for c in cases))
         return 0
-    soak = Soak(settings.build) if settings.soak else None
-    earlier = 0
+    if not cases:
+        sys.exit(f'no case matches {settings.only!r}; --list prints all')
+    soak = campaign.Campaign(settings) if settings.soak else None
     if soak:
-        earlier, cases = len(cases), soak.remaining(cases)
-        earlier -= len(cases)
-        print(f'{earlier} cases passed earlier with this build, {len(cases)} to go')
+        cases = soak.remaining(cases)
     if not settings.offline:
         print('note: no network namespace here (unshare -n); replays can see the network')
     top = tempfile.mkdtemp(prefix='heddle-test-')
@@ -404,6 +346,8 @@ def main():
                     soak.remember(done.result())
     except KeyboardInterrupt:
         print('\nstopped')
+        if soak:
+            soak.tell(whole)
         os._exit(130)
     if screen.tty:
         print()
@@ -412,10 +356,10 @@ def main():
         print(f'kept: {top}')
     else:
         os.rmdir(top)
-    if soak and not settings.only:
-        soak.finish(cases, earlier, settings)
-    print(summary_of_soak(cases, earlier) if soak else summary(cases))
-    return 1 if any(c.verdict == 'failed' for c in cases) or not cases else 0
+    if soak:
+        soak.tell(whole)
+    print(summary(cases))
+    return 1 if any(c.verdict == 'failed' for c in cases) else 0
 
 
 if __name__ == '__main__':

@@ -172,6 +172,10 @@ class State:
         except (OSError, ValueError):
             self.data = {'next': 1, 'orders': {}}
 
+    def made(self):
+        """(recordings, replays)"""
+        return tuple(sum(c[i] for c in self.data['orders'].values()) for i in (1, 2))
+
     def add(self, counts, following):
         for order, count in counts.items():
             old = self.data['orders'].get(order, [0, 0, 0, 0])

@@ -2,7 +2,7 @@
 """All benchmarks, one after the other, and the report. What is done stays done: a run that was stopped goes on where it
 was.
 
-    python3 bench/all.py                all of it, under an hour on two cores
+    python3 bench/all.py                all of it, about an hour on two cores
     python3 bench/all.py --quick        short loops, to see that it works, some minutes
     python3 bench/all.py --only=papers  the parts whose names contain this
     python3 bench/all.py --again        from the beginning
@@ -35,7 +35,7 @@ PARTS = {
     'calls': ['run.py', '--rounds=3'],
     'threads': ['threads.py', '--rounds=1'],
     'orders': ['orders.py', '--rounds=2'],
-    'light': ['light.py', '--seconds=10'],
+    'light': ['light.py', '--seconds=5'],
     'leap': ['leap.py', '--rounds=1'],
     'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=20', '--only=^{kernel}$'],
     'kernels8-{kernel}': ['kernels.py', '--rounds=1', '--threads=8', '--percent=12', '--only=^{kernel}$'],

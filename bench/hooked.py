@@ -80,7 +80,7 @@ class Hooked:
         shutil.rmtree(self.trace, ignore_errors=True)
         return [self.heddle, 'record', '-q', '-o', self.trace, f'--order={variant}', '--', program + '-hooked', *args]
 
-    def run(self, command, limit=LIMIT):
+    def run(self, command, limit=LIMIT, statuses=(0,)):
         """A Run; TooLong if it was ended after so many seconds."""
         usage = os.path.join(self.work, f'usage-{threading.get_ident()}')
         process = subprocess.Popen([f'{self.out}/usage', usage, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -93,8 +93,8 @@ class Hooked:
             raise TooLong from None
         if process.returncode == DIVERGED:
             raise Diverged(out)
-        if process.returncode:
-            raise SystemExit(f'bench: {" ".join(command)}: status {process.returncode}\n{err.decode(errors="replace")}')
+        if process.returncode not in statuses:
+            raise SystemExit(f'bench: {" ".join(command)}: status {process.returncode}\n{(err or out).decode(errors="replace")}')
         return Run(usage, out)
 
     def log_bytes(self):

@@ -4,8 +4,8 @@ replayed.
 
 Variants take turns and the median of several runs counts. CPU time is of everything that a variant started, heddle's
 packing included, without what start-up takes: each kernel is run with many rounds and with none. All variants make as
-many rounds as the native program makes in a third of a second, except those that would take more than one: an order
-must not look better or worse because what it learns in the first rounds counts more.
+many rounds as the native program makes in a fifth of a second, except those that would take much longer: an order must
+not look better or worse because what it learns in the first rounds counts more.
 """
 import argparse
 import math
@@ -16,8 +16,8 @@ import sys
 import hooked
 from hooked import EMPTY, NATIVE, Diverged, Hooked, TooLong
 
-LONG = 0.3          # CPU seconds that the native program should take
-LONGEST = 1         # and others, if they have more than one round to do
+LONG = 0.2          # CPU seconds that the native program should take
+LONGEST = 0.7       # and others, if they have more than one round to do
 ROUNDS_MAX = 4096
 LIMIT = 8           # seconds: an order that needs more is left out of a kernel
 
@@ -39,8 +39,8 @@ class Variant:
         return max(1e-9, statistics.median(self.cpus) - statistics.median(self.idles)) / self.rounds
 
     def spread(self):
-        """How far the runs are apart, as a part of the median."""
-        return (max(self.cpus) - min(self.cpus)) / statistics.median(self.cpus)
+        """How far the runs are apart, as a part of the median; None: there is one."""
+        return (max(self.cpus) - min(self.cpus)) / statistics.median(self.cpus) if len(self.cpus) > 1 else None
 
     def replay_over_record(self):
         return statistics.median(self.replays) / statistics.median(self.walls) if self.exact and self.replays else None

@@ -28,13 +28,14 @@ OF = 50         # replays of one recording, as the papers have it
 # CPU seconds that the native program should take at least, start-up not counted. What costs a hundredfold is told by
 # short runs; what costs little is not: there what a scheme learns at first, and how much start-up varies, would count
 # most.
-SHORTLY, LONG = 0.008, 0.25
+SHORTLY, LONG = 0.008, 0.2
 LONGEST = 1.5   # times that: a kernel of which one round takes longer is made smaller
 STILL = 10      # seconds after which a replay counts as standing still, and a recording as too slow
 QUICK = 'chain,raytrace,scan,store'
 SMALL = ('4', '2', '1')     # percent: size of what is replayed that often; smaller if one replay takes longer than this
 SHORT = 0.3     # seconds
 LOOKED = 30     # seconds for a replay that looks at every access
+SOME_RACES = 120    # its status, if it has found some
 SLOW = f'more than {STILL} s to record'
 NO_REPLAY = f'no replay was exact and over in {STILL} s'
 
@@ -56,6 +57,7 @@ class Papers(Hooked):
         super().__init__(settings)
         self.whole, self.rounds, self.of = settings.percent, settings.rounds, settings.replays
         self.spreads = []       # of each variant: largest less smallest over the median
+        self.sizes = []         # percent, of the tables with short runs and of those with long ones
 
     def make(self, table, program):
         function, part, long = table
@@ -63,9 +65,17 @@ class Papers(Hooked):
         return function(self, program)
 
     def choose_size(self, program, part, long):
-        self.percent, self.long = max(1, round(self.whole * part)), long * self.whole / 100
-        while self.percent > 1 and self.busy(program, 4, 1) > LONGEST * self.long:
+        self.long = long * self.whole / 100
+        self.percent = self.size_for(program, max(1, round(self.whole * part)), self.long)
+
+    @functools.lru_cache(None)
+    def size_for(self, program, percent, long):
+        """Once for each program: tables of one size are comparable."""
+        self.percent = percent
+        while self.percent > 1 and statistics.median(self.busy(program, 4, 1) for _ in range(3)) > LONGEST * long:
             self.percent //= 2
+        self.sizes.append(self.percent)
+        return self.percent
 
     @functools.lru_cache(1)
     def cheap(self, program):
@@ -97,24 +107,24 @@ class Papers(Hooked):
         """{variant: {cpu, idle, busy, raw, packed, logged, replay, same, output, tried}} of those that end in time; replay:
         of `timed`, or all; same, output and tried: of `checked`, or all, if replays are wanted."""
         found, rounds = {}, self.rounds_for(program, threads)
-        for _ in range(self.rounds):
-            for variant in variants:
-                try:
-                    run = self.run(self.argv(program, variant, threads, rounds), STILL)
-                except TooLong:
-                    found[variant] = None
-                if found.get(variant, {}) is None:
-                    continue
-                f = found.setdefault(variant, {'cpus': [], 'idles': []})
-                f['cpus'].append(run.cpu)
-                if variant != NATIVE:
-                    f['raw'], f['packed'] = self.log_bytes()
-                    f['logged'] = self.stat().get('logged', {})
-                    if f.get('replay') != 1e99 and (timed is None or variant in timed):     # one that stood still or left the recording is not waited for again
-                        f['replay'] = min(f.get('replay', 1e99), self.replays(run.out, 1)['replay'] or 1e99)
-                f['idles'].append(self.run(self.argv(program, variant, threads, 0)).cpu)
-                if variant != NATIVE:       # what is in the log of a run that does nothing is no part of what it does
-                    f['raw'], f['packed'] = (max(1, a - b) for a, b in zip((f['raw'], f['packed']), self.log_bytes()))
+        for variant in variants * self.rounds:
+            if found.get(variant, {}) is None:
+                continue
+            try:
+                run = self.run(self.argv(program, variant, threads, rounds), STILL)
+            except TooLong:
+                found[variant] = None
+                continue
+            f = found.setdefault(variant, {'cpus': [], 'idles': [], 'replays': []})
+            f['cpus'].append(run.cpu)
+            if variant != NATIVE:
+                f['raw'], f['packed'] = self.log_bytes()
+                f['logged'] = self.stat().get('logged', {})
+                if None not in f['replays'] and (timed is None or variant in timed):    # one that stood still or left the recording is not waited for again
+                    f['replays'].append(self.replays(run.out, 1)['replay'])
+            f['idles'].append(self.run(self.argv(program, variant, threads, 0)).cpu)
+            if variant != NATIVE:       # what is in the log of a run that does nothing is no part of what it does
+                f['raw'], f['packed'] = (max(1, a - b) for a, b in zip((f['raw'], f['packed']), self.log_bytes()))
         for variant in [v for v in found if found[v] and v != NATIVE and replays and (checked is None or v in checked)]:
             found[variant].update(self.many_replays(program, variant, threads, replays))
         return {v: self.medians(f) for v, f in found.items() if f}
@@ -134,8 +144,10 @@ class Papers(Hooked):
         """With how far the rounds are apart."""
         cpu, idle = statistics.median(f['cpus']), statistics.median(f['idles'])
         busy = max(1e-4, cpu - idle)
-        self.spreads.append((max(f['cpus']) - min(f['cpus'])) / cpu)
-        return dict(f, cpu=cpu, idle=idle, busy=busy)
+        if len(f['cpus']) > 1:
+            self.spreads.append((max(f['cpus']) - min(f['cpus'])) / cpu)
+        replay = None if None in f['replays'] or not f['replays'] else statistics.median(f['replays'])
+        return dict(f, cpu=cpu, idle=idle, busy=busy, replay=replay)
 
     def rounds_for(self, program, threads):
         """As many that the native program takes long enough."""
@@ -185,7 +197,7 @@ class Papers(Hooked):
             list(pool.map(one, range(count)))
         return {'same': len(times), 'output': len(printed), 'tried': count, 'replay': min(times, default=None)}
 
-    def hooked(self, program):
+    def hooked_sites(self, program):
         """Rows of a build's table of sites."""
         text = subprocess.run([self.heddle, 'dump', '--sites', '--json', program], check=True, capture_output=True, text=True).stdout
         rows = [json.loads(line) for line in text.splitlines() if line]
@@ -193,21 +205,19 @@ class Papers(Hooked):
 
     def sites(self, program):
         """(hooked accesses of a build, variables that they are of: leap's names for them)"""
-        rows = self.hooked(program)
+        rows = self.hooked_sites(program)
         return len(rows), len({r['element'] for r in rows})
 
     def lines(self, program):
-        return len({(r.get('file'), r['line']) for r in self.hooked(program)})
+        return len({(r.get('file'), r['line']) for r in self.hooked_sites(program)})
 
     def events(self):
         """Reads, writes and locks of the last recording, counted by a replay that looks at each; None: it took too
         long."""
         try:
-            done = subprocess.run([self.heddle, 'replay', '--races', '--json', self.trace], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, env=self.env, timeout=LOOKED)
-        except subprocess.TimeoutExpired:
+            return json.loads(self.run([self.heddle, 'replay', '--races', '--json', self.trace], LOOKED, (0, SOME_RACES)).out)['looked_at']
+        except (TooLong, Diverged):
             return None
-        return json.loads(done.stdout)['looked_at']
 
 
 def over(found, variant):
@@ -235,7 +245,7 @@ def tplay_events(papers, program):
     papers.run(papers.argv(program, ('region', 'all'), 4, papers.rounds_for(program, 4)))
     events, row = papers.events(), Row()
     for column in ('reads', 'writes', 'locks'):
-        row.put(column, events[column] if events else None, f'more than {LOOKED} s to look at each')
+        row.put(column, events[column] if events else None, f'no replay that looks at each was over in {LOOKED} s')
     return row
 
 
@@ -258,17 +268,18 @@ def tplay(papers, program):
     row.put('violations', t['logged'].get('violations', 0) if t else None)
     row.put('light pairs', light['logged'].get('flows', 0) if light else None)
     row.put('region edges', region['logged'].get('edges', 0) if region else None)
-    row.put('replay/record', round(t['replay'] / t['cpu'], 2) if t and t['replay'] < 1e99 else None, NO_REPLAY if t else SLOW)
+    row.put('replay/record', round(t['replay'] / t['cpu'], 2) if t and t['replay'] else None, NO_REPLAY if t else SLOW)
     return row
 
 
 # What each of them logs of how threads interleave (table 4).
-SETS = {'aggreplay': ('versions', 'read counts'), 'light': ('flows',), 'stride': ('versions of writes', 'values')}
+SETS = {'aggreplay': ('versions', 'read counts'), 'light': ('flows',), 'stride': ('versions of writes', 'versions of reads', 'values')}
 
 
 def aggreplay(papers, program):
     ours = ('region', 'races')
-    found, cheap = papers.figures(program, 8, [NATIVE, *((o, 'all') for o in SETS), ours], papers.of), papers.cheap(program)
+    found = papers.figures(program, 8, [NATIVE, *((o, 'all') for o in SETS), ours], papers.of, timed=[(o, 'all') for o in SETS])
+    cheap = papers.cheap(program)
     row = Row()
     for name, variant, timed in [*((o, (o, 'all'), found) for o in SETS), ('region x races', ours, cheap)]:
         f, native = found.get(variant), timed[NATIVE]
@@ -278,7 +289,7 @@ def aggreplay(papers, program):
             put_replays(row, 'stride output', f and dict(f, same=f['output']), papers.of)
         f = timed.get(variant)
         row.put(name, round(f['busy'] / native['busy'], 2) if f else None)
-        row.put(f'{name} replay', round(f['replay'] / native['cpu'], 2) if f and f['replay'] < 1e99 else None, NO_REPLAY if f else SLOW)
+        row.put(f'{name} replay', round(f['replay'] / native['cpu'], 2) if f and f['replay'] else None, NO_REPLAY if f else SLOW)
         for kind in SETS.get(name, ()):
             row.put(f'{name}: {kind}', f['logged'].get(kind, 0) if f else None)
     return row
@@ -298,11 +309,11 @@ def racx_overhead(papers, program):
     row, ours, raw = {}, ('region', 'races'), ('region', 'raw')
     for threads in (1, 2, 4, 8, 16):
         found = papers.figures(program, threads, [NATIVE, ours, raw], 2, timed=[ours], checked=[ours])
-        f, cell = found.get(ours, {'same': None, 'tried': 0, 'replay': 1e99}), Row()
+        f, cell = found.get(ours, {'same': None, 'tried': 0, 'replay': None}), Row()
         cell.put('record', over(found, ours))
         cell.put('raw', over(found, raw))
         cell.update(same=f['same'], tried=f['tried'])
-        cell.put('replay', round((f['replay'] / found[NATIVE]['cpu'] - 1) * 100, 1) if f['replay'] < 1e99 else None, NO_REPLAY if ours in found else SLOW)
+        cell.put('replay', round((f['replay'] / found[NATIVE]['cpu'] - 1) * 100, 1) if f['replay'] else None, NO_REPLAY if ours in found else SLOW)
         row[str(threads)] = cell
     return row
 
@@ -338,18 +349,18 @@ def main():
     if settings.kernels:
         sources = [s for s in sources if os.path.basename(s)[:-2] in settings.kernels.split(',')]
     tables = {name: table for name, table in TABLES.items() if not settings.tables or name.startswith(tuple(settings.tables.split(',')))}
-    found, spread = {name: {} for name in tables}, {}
+    found, spread, sizes = {name: {} for name in tables}, {}, {}
     try:
         for number, source in enumerate(sources, 1):
             kernel = os.path.basename(source)[:-2]
-            program, papers.spreads = papers.build_all(source), []
+            program, papers.spreads, papers.sizes = papers.build_all(source), [], []
             for name, table in tables.items():
                 found[name][kernel] = papers.make(table, program)
                 print(f'[{number}/{len(sources)}] {kernel}, {name}: {json.dumps(found[name][kernel])}', flush=True)
-            spread[kernel] = round(statistics.median(papers.spreads), 3) if papers.spreads else None
+            spread[kernel], sizes[kernel] = round(statistics.median(papers.spreads), 3) if papers.spreads else None, papers.sizes
     finally:
         papers.clean()
-    results = {'tables': found, 'replays': settings.replays, 'percent': settings.percent, 'spread': spread}
+    results = {'tables': found, 'replays': settings.replays, 'percent': settings.percent, 'sizes': sizes, 'spread': spread}
     hooked.kept.keep(settings, results)
     return 0
 

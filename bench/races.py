@@ -136,6 +136,7 @@ def print_links(sources, links, saved):
     for source in sources:
         name, found = os.path.splitext(os.path.basename(source))[0], links[source]
         memory = saved[name].get('ratios', {}).get(2, {}).get('races', (0, 0, 0))
+        saved[name]['links'] = found
         print_row(name, (*(f'{found[v]:.2f}' for v in (NATIVE, *SELECTS)), f'{found["races"] / found[NATIVE]:.1f}', f'{memory[2]:.0f}', f'{memory[1]:.0f}'))
     print()
 

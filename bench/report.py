@@ -30,12 +30,16 @@ def columns_of(ours, *skipped):
     return [c for c in first if c not in ('why', *skipped)]
 
 
+CHEAP = 'What costs little (region x races, JaRec) was timed in runs of the whole kernel by themselves; the other orders in short ones of a small kernel.'
+
+
 def show_leap(page, tables):
     ours = tables.get('LEAP table 1')
     if ours:
         page.heading('LEAP, table 1')
         page.words('Overhead of recording over native in percent, with the accesses that escape analysis keeps; JaRec records none. Programs in '
                    'print are of the same kind, not the same. The log column is empty in our copy of the paper.')
+        page.words(CHEAP)
         beside(page, 'LEAP table 1', ours, published.LEAP_TABLE_1, columns_of(ours))
 
 
@@ -73,6 +77,7 @@ def show_aggreplay(page, tables, of):
     page.heading('AggrePlay, tables 3 and 5')
     page.words('8 threads. Log after compression in MB, slowdown over native, replays that printed the same and followed the recording to its end (of '
                'stride: those that printed the same, too), replay over native.')
+    page.words(CHEAP)
     beside(page, 'AggrePlay tables', ours, published.AGGREPLAY, [c for c in columns if ': ' not in c],
            lambda c, v: c == f'region x races of {of}' and v != of)
     sets = [c for c in columns if ': ' in c]
@@ -100,7 +105,7 @@ def show_racx(page, tables):
         flat = {k: {**by_threads(r, 'record', ''), **by_threads(r, 'replay', ' replay'), 'why': reasons(r, {'record': '', 'replay': ' replay'})} for k, r in ours.items()}
         beside(page, 'RacX table 4', flat, published.RACX_OVERHEAD, columns_of(flat))
         page.plot('RacX table 4 plot', 'RacX table 4: recording over native, region x races', 'threads', 'times native',
-                  {k: [(int(n), 1 + (c['record'] or 0) / 100) for n, c in r.items()] for k, r in ours.items()})
+                  {k: [(int(n), 1 + c['record'] / 100) for n, c in r.items() if c['record'] is not None] for k, r in ours.items()})
 
 
 def by_threads(row, what, label):
@@ -142,8 +147,29 @@ def show_gallery(page, results):
     if rows:
         page.heading('The bug gallery')
         page.words('How often each bug shows: natively, recorded, and hunted with --chaos; and how many replays of a failing run failed alike.')
-        columns = columns_of(rows)
+        columns = columns_of(rows, 'orders')
         page.table('gallery', ['bug', *columns], [[Cell(k), *(Cell(r.get(c)) for c in columns)] for k, r in rows.items()])
+        show_gallery_orders(page, {k: r['orders'] for k, r in rows.items() if 'orders' in r})
+
+
+def show_gallery_orders(page, rows):
+    if rows:
+        page.words('Every access hooked, under each order: replays that failed alike, and in which run it had failed. Empty: no run failed.')
+        orders = columns_of(rows)
+        cells = {k: [f'{c["same"]} of {c["replays"]}, run {c["run"]}' if c else None for c in map(r.get, orders)] for k, r in rows.items()}
+        page.table('gallery orders', ['bug', *orders], [[Cell(k), *map(Cell, row)] for k, row in cells.items()])
+
+
+def show_sources(page, results):
+    """Larger programs, from bench/sources.py: `make soak` has it."""
+    programs = results.get('sources', {}).get('programs')
+    if programs:
+        page.heading('Programs from Debian\'s sources')
+        page.words('Throughput and CPU time over native, log after packing, replay over record in wall time, replays that were exact.')
+        page.table('sources', ['program', 'selection', 'throughput', 'CPU', 'log MB/s', 'replay/record', 'exact'],
+                   [[Cell(name), Cell(select), Cell(round(f['rate'] / found['native']['rate'], 2)), Cell(round(f['cpu'] / found['native']['cpu'], 2)),
+                     Cell(round(f['bytes'] / f['wall'] / 1e6, 2)), Cell(round(f['replay'] / f['wall'], 2) if f['replay'] else None),
+                     Cell(f'{f["exact"]} of {f["replays"]}')] for name, found in programs.items() for select, f in found.items() if select != 'native'])
 
 
 def by_variant(page, name, kernels, of):
@@ -157,14 +183,14 @@ def show_kernels(page, results):
         kernels = results.get(f'kernels{threads}', {}).get('kernels')
         if kernels:
             page.heading(f'Every access hooked, every order, {threads} threads')
-            spreads = [f['spread'] for row in kernels.values() for f in row.values() if 'spread' in f]
+            spreads = [f['spread'] for row in kernels.values() for f in row.values() if f.get('spread') is not None]
             page.words('CPU time over native' + (f', medians; the runs of a variant are {100 * sum(spreads) / len(spreads):.0f} percent apart.' if spreads else '.'))
             by_variant(page, f'kernels {threads}', {k: {v: f for v, f in row.items() if v != 'native'} for k, row in kernels.items()}, lambda f: round(f['ratio'], 2))
             page.words('Log after packing, KB for each native ms.')
             by_variant(page, f'kernels {threads} log', {k: {v: f for v, f in row.items() if v not in ('native', 'empty hooks')} for k, row in kernels.items()},
                        lambda f: round(f['packed KB/ms'], 2))
             orders = {v for row in kernels.values() for v in row}
-            say_why(page, {k: {v: 'a round took more than 8 s' for v in sorted(orders - set(row))} for k, row in kernels.items()})
+            say_why(page, {k: {v: 'a run took too long' for v in sorted(orders - set(row))} for k, row in kernels.items()})
 
 
 def show_orders(page, results):
@@ -255,29 +281,62 @@ def over_kernels(what, ratios, why, most=None, least=None, form='.2f'):
     return Figure(what.format(n=len(ratios)), geometric(ratios.values()), most, least, form, worst(ratios, why, least is not None))
 
 
-def headline(results):
-    """What README quotes, and what the report begins with: a Figure each."""
-    tables = results.get('papers', {}).get('tables', {})
-    of = results.get('papers', {}).get('replays')
-    racx, tplay = tables.get('RacX table 4', {}), tables.get('TPLAY tables III-V', {})
+def promised_of_races(results):
+    racx = results.get('papers', {}).get('tables', {}).get('RacX table 4', {})
     ratios = {k: 1 + r['2']['record'] / 100 for k, r in racx.items() if r['2']['record'] is not None}
     if ratios:
         yield over_kernels('recording, `races` x `region`, mean over {n} kernels, 2 threads', ratios, ASKED, most=1.10)
         yield Figure('the worst kernel', max(ratios.values()), most=1.5, why=worst(ratios, ASKED))
+    kernels = results.get('races', {}).get('kernels', {})
+    with_two = {k: r['ratios']['2']['races'] for k, r in kernels.items() if 'races' in r.get('ratios', {}).get('2', {})}
+    beyond = {k: memory - 1.15 * native for k, (_, memory, native) in with_two.items()}
+    if beyond:
+        yield Figure('memory beyond 1.15 times native, MiB, `races` x `region`, the worst kernel', max(beyond.values()), most=64, form='.0f',
+                     why=worst(beyond, 'tables of the runtime'))
+    links = {k: r['links']['races'] / r['links']['native'] for k, r in kernels.items() if 'links' in r}
+    if links:
+        yield over_kernels('compiling and linking with `--select=races` over plain link-time optimisation, CPU time, mean over {n} kernels', links,
+                           'small programs: the hooks\' own code is compiled with each', most=3)
+
+
+def promised_of_all(results):
     kernels = results.get('kernels2', {}).get('kernels', {})
     ratios = {k: r['region']['ratio'] for k, r in kernels.items() if 'region' in r}
-    if ratios:
-        arrays = {k: v for k, v in ratios.items() if k in ARRAYS}
-        if len(arrays) == len(ARRAYS):
-            yield over_kernels('recording, every access hooked, `region`, mean over the {n} array kernels, 2 threads', arrays, ASKED, most=2)
-        yield over_kernels('the same over {n} kernels', ratios, ASKED)
-        replays = {k: r['region']['replay/record'] for k, r in kernels.items() if r.get('region', {}).get('replay/record')}
-        yield over_kernels('its replay over its recording, wall time, mean', replays, 'calls that wait, made again in their order', most=1)
-    peers = results.get('peers', {}).get('kernels', {})
-    for peer in ('clang TSan', 'valgrind none'):
-        ratios = {k: r[peer] for k, r in peers.items() if r[peer]}
-        if ratios:
-            yield over_kernels(f'for comparison: {peer}, mean over {{n}} kernels, 2 threads', ratios, '', form='.1f')
+    if not ratios:
+        return
+    what = 'every access hooked, `region`, 2 threads: '
+    yield over_kernels(what + 'recording, mean over {n} kernels', ratios, ASKED, most=2)
+    arrays = {k: v for k, v in ratios.items() if k in ARRAYS}
+    if len(arrays) == len(ARRAYS):
+        yield over_kernels(what + 'recording, mean over the {n} array kernels', arrays, ASKED, most=2)
+        yield Figure(what + 'recording, the best array kernel', min(arrays.values()), most=1.15,
+                     why=worst(arrays, 'loops that the compiler vectorises natively, and not with hooks', least=True))
+    memory = {k: r['region']['memory'] for k, r in kernels.items() if 'region' in r}
+    yield over_kernels(what + 'memory over native, mean', memory, 'tables of the runtime, which small programs do not outgrow', most=2.3)
+    replays = {k: r['region']['replay/record'] for k, r in kernels.items() if r.get('region', {}).get('replay/record')}
+    if replays:
+        yield over_kernels(what + 'replay over recording, wall time, mean', replays, 'calls that wait, made again in their order', most=1)
+
+
+def promised_of_orders(results):
+    """The five workloads without loader and compiler."""
+    workloads = results.get('orders', {}).get('workloads', {})
+    for name, what, most, why in (('private', 'mostly private arrays', 2, 'a tenth of its accesses are of what is shared'),
+                                  ('table', 'a table that is read', 4, 'now and then somebody writes')):
+        found = workloads.get(name, {}).get('2', {}).get('region')
+        if found:
+            yield Figure(f'`region` alone, {what}, 2 threads: ns more than native for each access', found['record'] - found['native'], most=most, form='.1f', why=why)
+    ends = {name: by_threads['8'] for name, by_threads in workloads.items() if '8' in by_threads}
+    if len(ends) == 5 and all('region' in rows and len(rows) > 8 for rows in ends.values()):
+        small = [name for name, rows in ends.items() if all(r['zstd'] >= rows['region']['zstd'] for o, r in rows.items() if o != 'lamport')]
+        quick = [name for name, rows in ends.items() if sum(r['record'] < rows['region']['record'] for r in rows.values()) < 2]
+        for what, which in (('log is the smallest but for `lamport`\'s', small), ('time is the best or the second', quick)):
+            yield Figure(f'workloads of 5, 8 threads, on which the {what}', len(which), least=5, form='d', why=f'not: {", ".join(sorted(set(ends) - set(which)))}')
+
+
+def promised_of_logs(results):
+    papers = results.get('papers', {})
+    tplay, of = papers.get('tables', {}).get('TPLAY tables III-V', {}), papers.get('replays')
     for other, least in (('tplay', 10), ('light', 100)):
         ratios = {k: r[f'{other} MB'] / r['region MB'] for k, r in tplay.items() if r[f'{other} MB'] and r['region MB']}
         if ratios:
@@ -286,12 +345,32 @@ def headline(results):
     if tplay:
         yield Figure(f'replays of `races` x `region` that printed the same, percent of {len(tplay) * of}',
                      100 * sum(r[f'region of {of}'] or 0 for r in tplay.values()) / len(tplay) / of, least=100, form='.0f', why='a fault of ours: see the table of TPLAY')
-    calls, loops = results.get('calls', {}).get('calls', {}), results.get('threads', {}).get('loops', {})
+
+
+def promised_of_calls(results):
+    calls, threads = results.get('calls', {}).get('calls', {}), results.get('threads', {})
     if 'getppid' in calls:
         yield Figure('one system call, recorded', calls['getppid']['recorded']['all'] / calls['getppid']['native']['all'], most=1.6,
                      why='the shortest call there is; the entry in the log and its ticket cost some 90 ns, whatever the call')
-    if 'lock 1' in loops:
-        yield Figure('lock and unlock of a mutex, recorded', loops['lock 1']['recorded_ns'] / loops['lock 1']['native_ns'], most=1.5, why='its edge is looked up and logged')
+    if 'lock 1' in threads.get('loops', {}):
+        yield Figure('lock and unlock of a mutex, recorded', threads['loops']['lock 1']['recorded_ns'] / threads['loops']['lock 1']['native_ns'], most=1.5,
+                     why='its edge is looked up and logged')
+    if threads.get('start_up'):
+        yield Figure('start and end of a recording, ms more than native', (threads['start_up']['recorded'] - threads['start_up']['native']) * 1e3, most=20, form='.0f')
+
+
+def compared(results):
+    peers = results.get('peers', {}).get('kernels', {})
+    for peer in ('clang TSan', 'valgrind none'):
+        ratios = {k: r[peer] for k, r in peers.items() if r[peer]}
+        if ratios:
+            yield over_kernels(f'for comparison: {peer}, mean over {{n}} kernels, 2 threads', ratios, '', form='.1f')
+
+
+def headline(results):
+    """What README quotes, and what the report begins with: a Figure each."""
+    for part in (promised_of_races, promised_of_all, compared, promised_of_orders, promised_of_logs, promised_of_calls):
+        yield from part(results)
 
 
 def show_headline(page, results):
@@ -327,6 +406,7 @@ def make(results, output):
     show_orders(page, results)
     show_peers(page, results)
     show_costs(page, results)
+    show_sources(page, results)
     show_gallery(page, results.get('gallery', {}))
     os.makedirs(os.path.dirname(os.path.abspath(output)), exist_ok=True)
     page.write(output, 'Heddle beside the papers')

@@ -1,8 +1,11 @@
 """The benchmarks, short, and the page that bench/report.py makes of them: every table and plot is there, and has
 figures; and README's."""
+import glob
+import json
 import os
 import sys
 
+import cells
 from harness import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'debug', 'parts'))
@@ -35,14 +38,65 @@ def case_report(t):
     with Browser(t.folder('home')) as browser:
         browser.open(page)
         for table in TABLES:
-            cells = browser.run('return [...document.querySelectorAll(arguments[0])].map(c => c.innerText)', f'table#{table} tbody td')
-            t.check(any(c and c[0].isdigit() for c in cells), f'table {table} is missing, or has no figure: {cells}')
+            figures = browser.run('return [...document.querySelectorAll(arguments[0])].map(c => c.innerText)', f'table#{table} tbody td:not(.theirs)')
+            t.check(any(c and c[0].isdigit() for c in figures), f'table {table} is missing, or has no figure of ours: {figures}')
         for name in PLOTS:
             points = browser.run('return document.querySelectorAll(arguments[0]).length', f'figure#{name} svg circle')
             t.check(points >= 3, f'plot {name} is missing, or has {points} points')
         t.check(not browser.errors(), f'{browser.errors()}')
     with open(t.path('report.md')) as file:
-        t.check(file.read().count('|---|') >= len(TABLES), 'tables are missing in the Markdown')
+        t.check(sum(line.startswith('|---|') for line in file) >= len(TABLES), 'tables are missing in the Markdown')
+
+
+def soak_figures(t, script, name, *options):
+    """Figures of a longer run, kept for `bench/report.py --results=BUILD/bench/soak`."""
+    folder = os.path.join(t.settings.build, 'bench', 'soak')
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f'{script}-{name}.json')
+    t.run_well([sys.executable, os.path.join(BENCH, f'{script}.py'), f'--build={t.settings.build}', f'--json={path}', *options], timeout=7200)
+    with open(path) as file:
+        return json.load(file)
+
+
+def gallery_bugs():
+    return [os.path.basename(s)[:-2] for s in sorted(glob.glob(f'{ROOT}/tests/bugs/*.c')) if cells.is_gallery(s)]
+
+
+def case_gallery_under_every_order(t):
+    """How often each bug shows, and of 100 replays under each order how many fail alike: all of them, if it is exact."""
+    bug = gallery_bugs()[t.batch % len(gallery_bugs())]
+    found = soak_figures(t, 'gallery', bug, f'--only={bug}', '--orders=all', f'--replays={t.count(2, 100)}')['bugs'][bug]
+    made = [figures for figures in found['orders'].values() if figures]
+    t.recordings, t.replays_made = sum(f['run'] for f in made), sum(f['replays'] for f in made)
+    exact = [order for order, guarantee in cells.orders(t.settings.build) if cells.is_exact(guarantee)]
+    for order, figures in found['orders'].items():
+        t.check(order not in exact or not figures or figures['same'] == figures['replays'], f'{bug} under {order}: {figures}')
+    t.notes.append(f'{bug}: {found}')
+
+
+case_gallery_under_every_order.only_soak = True
+case_gallery_under_every_order.batches = len(gallery_bugs())
+
+SOURCES = ('pbzip2', 'pigz', 'zstd', 'sqlite3', 'leveldb', 'apache2', 'memcached', 'redis$', 'redis, 4')
+
+
+def case_sources(t):
+    """What recording larger programs costs, and that each replay is exact."""
+    name = SOURCES[t.batch % len(SOURCES)]
+    measured_here = soak_figures(t, 'sources', str(t.batch), f'--only=^{name}', f'--replays={t.count(2, 20)}')
+    found, why = measured_here['programs'], '; '.join(measured_here['why not'].values())
+    if why:
+        t.skip(why)
+    t.check(found, f'{name} was not measured')
+    for program, figures in found.items():
+        for select in ('all', 'races'):
+            t.recordings, t.replays_made = t.recordings + 1, t.replays_made + figures[select]['replays']
+            t.check(figures[select]['exact'] == figures[select]['replays'], f'{program}, {select}: {figures[select]}')
+        t.notes.append(f'{program}: {figures}')
+
+
+case_sources.only_soak = True
+case_sources.batches = len(SOURCES)
 
 
 def case_goes_on(t):

@@ -40,6 +40,9 @@ FAULTS = {
         'the lock of a granule': ([('	order_lock(&s->lock);\n', ''),
                                    ('order_unlock(&((struct state *)order_state(a->addr + i * GRANULE))->lock);', ';')], ''),
         'an entry now and then': ([('if (unlikely(!known))', 'if (!known && (numbers[0] ^ t->event) % 16)')], ''),
+        'the version that is read': ([('order_wait(t, version_is_there, &wanted[i], "a write to a location");', ';')], ''),
+        'the other half of 16 bytes': ([('i < a->granules; i++)\n\t\tif (access_writes(a))\n\t\t\torder_wait', 'i < 1; i++)\n\t\tif (access_writes(a))\n\t\t\torder_wait')], 'wide'),
+        'that a write ends the reads of a version': ([('__atomic_store_n(&s->reads, 0, __ATOMIC_RELAXED); /* invariant 4 */', ';')], ''),
     },
     'leap.c': {
         'reads': ([('else if (take(t, order_state(a->addr), &count))',
@@ -155,6 +158,9 @@ FAULTS = {
         'the end of what threads own, with the fine page': ([('words_disown(t, page, page + PAGE_BYTES);', ';'), *SOON], 'own-words'),
         'whether somebody owns a word': ([('if (writer & WORD_OWNED && take_from_owner(t, p, a->addr)) {', 'if (0) {'),
                                           ('!(writer & (WORD_LOCKED | WORD_OWNED))', '!(writer & WORD_LOCKED)')], 'own-words'),
+        'that a write ends the reads before it': ([('if (readers)\n\t\t\t__atomic_store_n(&w->readers, 0, __ATOMIC_RELAXED);\n\t\treturn name;', 'return name;')], ''),
+        'the wait for who holds a word of a page that becomes coarse': ([('__ATOMIC_ACQUIRE)) & WORD_LOCKED;)', '__ATOMIC_ACQUIRE)) & WORD_LOCKED && !w;)'), *SOON],
+                                                                        'wide,mixed,copies,brackets'),
         'whether a page is fine': ([('p->state, __ATOMIC_RELAXED) != PAGE_FINE ||', 'p->state, __ATOMIC_RELAXED) == 99 ||')], ''),
         'the second granule of 16 bytes':
             ([('at += GRANULE) {\n\t\tstruct words *w = order_state(at);\n\t\tuint64_t writer',
@@ -170,6 +176,8 @@ FAULTS = {
     },
     'region_hold.c': {
         'the edges of a range': ([('if (!take_edges(t))\n\t\treturn true;', 'return true;')], 'brackets,copies,mixed'),
+        'a look at the claims of a range': ([('if ((claim_now(own, at) & r->kind) != r->kind)\n\t\t\t\treturn false;\n\t\t\tcontinue;', 'continue;')], 'brackets,copies,mixed'),
+        'what the words of a range say after it': ([('give_back(t, true);', 'give_back(t, false);')], 'brackets,copies,mixed'),
     },
 }
 

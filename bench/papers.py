@@ -19,6 +19,7 @@ import sys
 import threading
 
 import hooked
+from harness import RACES
 from hooked import NATIVE, ROOT, Diverged, Hooked, TooLong
 
 # Builds of a kernel. raw: what RacX's figure 6 instruments, all that locks do not order.
@@ -35,7 +36,6 @@ QUICK = 'chain,raytrace,scan,store'
 SMALL = ('4', '2', '1')     # percent: size of what is replayed that often; smaller if one replay takes longer than this
 SHORT = 0.3     # seconds
 LOOKED = 30     # seconds for a replay that looks at every access
-SOME_RACES = 120    # its status, if it has found some
 SLOW = f'more than {STILL} s to record'
 NO_REPLAY = f'no replay was exact and over in {STILL} s'
 
@@ -215,7 +215,7 @@ class Papers(Hooked):
         """Reads, writes and locks of the last recording, counted by a replay that looks at each; None: it took too
         long."""
         try:
-            return json.loads(self.run([self.heddle, 'replay', '--races', '--json', self.trace], LOOKED, (0, SOME_RACES)).out)['looked_at']
+            return json.loads(self.run([self.heddle, 'replay', '--races', '--json', self.trace], LOOKED, (0, RACES)).out)['looked_at']
         except (TooLong, Diverged):
             return None
 

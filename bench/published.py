@@ -1,18 +1,18 @@
 """What the papers print: of each table its rows, as {program: (the kernel of ours that is of the same kind, or None,
 {column: figure})}. None: the cell is empty in print, or in our copies."""
 
-
-def table(columns, kernels, rows):
-    return {name: (kernels.get(name, name), dict(zip(columns, row))) for name, row in rows.items()}
-
-
 # Programs that are called otherwise than the kernel of their kind.
 KINDS = {'lu_cb': 'lu', 'lu_ncb': 'lu', 'ocean_cp': 'ocean', 'ocean_ncp': 'ocean', 'volrend': 'radiosity', 'water_nsquared': 'water', 'water_spatial': 'water',
          'fmm': 'barnes', 'mysql': 'store', 'apache': 'store', 'Test Chain': 'chain', 'aget': 'fetch', 'pfscan': 'scan', 'Mean': None,
          'Avrora': None, 'Lusearch': 'scan', 'Derby': 'store', 'Tomcat': 'store', 'MolDyn': 'water', 'MonteCarlo': None, 'RayTracer': 'raytrace'}
 
+
+def table(columns, rows):
+    return {name: (KINDS.get(name, name), dict(zip(columns, row))) for name, row in rows.items()}
+
+
 # LEAP, table 1: overhead in percent over native, for LEAP, Lamport clocks, InstantReplay (our crew) and a global clock.
-LEAP_TABLE_1 = table(('total', 'spe', 'spe size', 'leap', 'lamport', 'crew', 'global'), KINDS, {
+LEAP_TABLE_1 = table(('total', 'spe', 'spe size', 'leap', 'lamport', 'crew', 'global'), {
     'Avrora': (16003, 1725, 113, 626, 1697, 1821, 1036),
     'Lusearch': (11497, 1140, 75, 74, 308, 379, 227),
     'Derby': (48356, 1433, 264, 9.9, 68, 113, 52),
@@ -23,7 +23,7 @@ LEAP_TABLE_1 = table(('total', 'spe', 'spe size', 'leap', 'lamport', 'crew', 'gl
 })
 
 # TPLAY, table II, 4 threads: events.
-TPLAY_EVENTS = table(('reads', 'writes', 'locks'), KINDS, {
+TPLAY_EVENTS = table(('reads', 'writes', 'locks'), {
     'cholesky': (13539277, 3576547, 1529),
     'fft': (23738757, 14934083, 34),
     'lu_cb': (95376483, 45684566, 274),
@@ -43,7 +43,7 @@ TPLAY_EVENTS = table(('reads', 'writes', 'locks'), KINDS, {
 # TPLAY, tables III to V, 4 threads: log in MB, Light's time over TPLAY's; transactions, interleavings, violations (the
 # text gives those of raytrace to radiosity), Light's write-read pairs; replay over record, successful replays of 50, of
 # Light where its solver answered (80 percent).
-TPLAY = table(('tplay MB', 'light MB', 'light/tplay', 'transactions', 'interleavings', 'violations', 'light pairs', 'replay/record', 'tplay of 50', 'light of 50'), KINDS, {
+TPLAY = table(('tplay MB', 'light MB', 'light/tplay', 'transactions', 'interleavings', 'violations', 'light pairs', 'replay/record', 'tplay of 50', 'light of 50'), {
     'cholesky': (10.5, 39.9, 0.19, 9632, 761, 0, 2009143, 0.86, 45),
     'fft': (12.2, 32.7, 0.19, 11355241, 639294, 0, 1672548, 0.83, 50),
     'lu_cb': (8.3, 503, 0.64, 46392503, 399169, 0, 23785125, 0.8, 50),
@@ -65,7 +65,7 @@ TPLAY = table(('tplay MB', 'light MB', 'light/tplay', 'transactions', 'interleav
 # B Light, C Stride), replays of 50 with the right interleaving, of Stride those with the right output, too, and
 # slowdown of replay. Light: None where its solver did not answer.
 AGGREPLAY = table(('aggreplay MB', 'light MB', 'stride MB', 'aggreplay', 'light', 'stride', 'stride output of 50', 'aggreplay of 50', 'light of 50', 'stride of 50',
-                   'aggreplay replay', 'light replay', 'stride replay'), KINDS, {
+                   'aggreplay replay', 'light replay', 'stride replay'), {
     'cholesky': (25.3, 18, 130, 25.41, 16.6, 18.26, 36, 48, None, 21, 2.1, None, 3.2),
     'fft': (15.1, 11.3, 259.9, 52.48, 45.7, 125.65, 28, 43, None, 20, 3.2, None, 3.65),
     'fmm': (19.02, 12.02, 160.24, 40.4, 34.2, 45.25, 26, 40, None, 18, 2.7, None, 2.3),
@@ -87,7 +87,7 @@ AGGREPLAY = table(('aggreplay MB', 'light MB', 'stride MB', 'aggreplay', 'light'
 })
 
 # RacX, tables 2 and 3: warnings, pairs, sites raw and refined (water has 488 sites in one table and 464 in the other).
-RACX_SITES = table(('warnings', 'pairs', 'raw sites', 'refined sites'), KINDS, {
+RACX_SITES = table(('warnings', 'pairs', 'raw sites', 'refined sites'), {
     'apache': (4739, 273258, 11590, 11546),
     'aget': (46, 230, 108, 53),
     'pfscan': (20, 93, 67, 3),
@@ -98,7 +98,7 @@ RACX_SITES = table(('warnings', 'pairs', 'raw sites', 'refined sites'), KINDS, {
 })
 
 # RacX, table 4: overhead of recording in percent, by threads. The columns of replay are announced and not printed.
-RACX_OVERHEAD = table(('1', '2', '4', '8', '16'), KINDS, {
+RACX_OVERHEAD = table(('1', '2', '4', '8', '16'), {
     'apache': (0.81, 1.12, 3.90, 2.48, 6.65),
     'aget': (4.43, 6.40, 6.98, 7.76),
     'pfscan': (0.12, 0.14, 0.15, 0.28, 0.57),
@@ -110,4 +110,4 @@ RACX_OVERHEAD = table(('1', '2', '4', '8', '16'), KINDS, {
 
 # RacX, figure 6: times native with all raw warnings instrumented, as far as the text has the figure's numbers. (aget,
 # which table 4 has with 8 threads at most, is said to have been run with 16.)
-RACX_RAW = table(('2', '16'), KINDS, {'apache': (None, 1.08), 'aget': (None, 1.07), 'fft': (11.2, None), 'lu': (None, 'more than 900')})
+RACX_RAW = table(('2', '16'), {'apache': (None, 1.08), 'aget': (None, 1.07), 'fft': (11.2, None), 'lu': (None, 'more than 900')})

@@ -352,7 +352,7 @@ struct direction {
 
 static bool find(struct explanation *e, struct direction d[2])
 {
-	for (unsigned i = 0; i < 2 && !runs_over(); i++) {
+	for (unsigned i = 0; i < 2 && !is_over(); i++) {
 		d[i].base = (struct schedule){ .backwards = i };
 		if (runs_fails(&d[i].base))
 			continue;

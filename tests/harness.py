@@ -11,7 +11,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-USAGE, CANNOT, DIVERGED = 121, 122, 123   # heddle's own exit statuses
+RACES, USAGE, CANNOT, DIVERGED = 120, 121, 122, 123   # heddle's own exit statuses
 PATIENCE = float(os.environ.get('HEDDLE_TEST_PATIENCE', 1))     # all time limits times this: for an emulated machine
 
 

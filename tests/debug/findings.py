@@ -3,10 +3,9 @@ import json
 import os
 import re
 
-from harness import ROOT, USAGE
+from harness import RACES, ROOT, USAGE
 
 SOURCE = os.path.join(ROOT, 'tests', 'debug', 'parts', 'between.c')
-RACES = 120
 
 
 def line_of(text):

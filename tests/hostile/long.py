@@ -49,16 +49,20 @@ def case_long_locks(t):
     bounded(t, lambda n: [program, 'sem-turns', '2', str(n)], work(t, 100000))
 
 
+def updates(t):
+    return t.compile(os.path.join(BENCH, 'leap_micro.c'), ['--select=all'], 'hostile/leap_micro', os.path.join(t.settings.build, 'bin', 'heddle-cc'))
+
+
 def case_long_races(t):
     """Four threads that update eight variables at random: the order with the longest log, and the default."""
-    program = t.compile(os.path.join(BENCH, 'leap_micro.c'), ['--select=all'], 'hostile/leap_micro', os.path.join(t.settings.build, 'bin', 'heddle-cc'))
+    program = updates(t)
     bounded(t, lambda n: [program, '4', '8', str(n)], work(t, 400000), ['--order=stride', '--chaos=1'])
     bounded(t, lambda n: [program, '4', '8', str(n)], work(t, 1000000), ['--chaos=1'])
 
 
 def case_long_ring(t):
     """The same as a flight recorder."""
-    program = t.compile(os.path.join(BENCH, 'leap_micro.c'), ['--select=all'], 'hostile/leap_micro_ring', os.path.join(t.settings.build, 'bin', 'heddle-cc'))
+    program = updates(t)
     keys = t.record(['true'], trace=t.path('keys'), options=['--ring=1M'])
     if b'signs addresses' in keys.err:
         t.skip('no checkpoints on this machine')

@@ -178,10 +178,8 @@ struct packer *packer_start(const char *dir, const struct tree *tree, struct kee
    the recording then ends whole, at its last event. -1, and errno: there is no room for it. */
 int reserve_space(const struct tree *tree, uint64_t size);
 void reserve_give_back(const struct tree *tree, uint64_t keep);
-/* The program had to wait for --max-rate. */
-bool packer_held_up(const struct packer *packer);
-/* Ends the thread and packs what is left. Returns -1 if that failed. */
-int packer_finish(struct packer *packer, struct trace_problem *problem);
+/* Ends the thread and packs what is left. held_up: the program had to wait for --max-rate. Returns -1 if it failed. */
+int packer_finish(struct packer *packer, bool *held_up, struct trace_problem *problem);
 
 /* ---- ring.c: --ring ---- */
 /* Exit status of `replay --follow`: all that is known was replayed, or a part of it, and there is a checkpoint; or the

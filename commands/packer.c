@@ -386,15 +386,11 @@ static int finish_all(struct packer *p, struct trace_problem *problem)
 	return result;
 }
 
-bool packer_held_up(const struct packer *p)
-{
-	return p->held;
-}
-
-int packer_finish(struct packer *p, struct trace_problem *problem)
+int packer_finish(struct packer *p, bool *held_up, struct trace_problem *problem)
 {
 	wake_thread(p);
 	pthread_join(p->thread, NULL);
+	*held_up = p->held;
 	int result = finish_all(p, problem);
 	trace_packer_free(p->work);
 	free(p);

@@ -271,8 +271,7 @@ static bool finish(struct record *r)
 	if (r->turns)
 		unlink(turns);
 	reserve_give_back(&r->tree, 0);
-	r->held_up = packer_held_up(r->packer);
-	int packed = packer_finish(r->packer, &problem);
+	int packed = packer_finish(r->packer, &r->held_up, &problem);
 	keeper_free(r->keeper);
 	if (packed || ring_settle(r->dir, &problem) || meta_finish(&r->meta, end_of_program(r), c, &problem)) {
 		if (c->stop)

@@ -197,15 +197,15 @@ static void find_parts(void)
 static const char settings[] = "handle SIGSYS SIGPWR nostop noprint pass\n"
 			       "set breakpoint pending on\n";
 
-/* For a gdb without our Python: on x86-64, reading the cycle counter or asking the processor what it is raises SIGSEGV,
-   and what gave way to a patch SIGILL (debug/heddle/replay.py, traps_for_us). */
+/* For a gdb without our Python: on x86-64, reading the cycle counter, asking the processor what it is and some accesses
+   of OpenMP's libraries raise SIGSEGV, and what gave way to a patch SIGILL (debug/heddle/replay.py, traps_for_us). */
 #ifdef __x86_64__
 static const char settings_alone[] =
 	"handle SIGSEGV SIGILL nostop noprint pass\n"
 	"catch signal SIGSEGV SIGILL\n"
 	"condition $bpnum $rip < 0x600000000000 && *(unsigned short *)$rip != 0x310f"
 	" && *(unsigned short *)$rip != 0xa20f && (*(unsigned *)$rip & 0xffffff) != 0xf9010f"
-	" && *(unsigned short *)($rip - 2) != 0xe948\n";
+	" && *(unsigned short *)($rip - 2) != 0xe948 && *(unsigned char *)$rip != 0xf4\n";
 #else
 static const char settings_alone[] = "";
 #endif

@@ -258,11 +258,64 @@ void patch_ahead(uint64_t address, uint32_t nr)
 	flush_code((void *)where, n);
 }
 
-void patch_atomic(uint64_t address, uint32_t instruction)
+/* Stubs of atomic instructions side by side, in the order of their sites. */
+static struct run {
+	uint64_t from, to;
+	uint64_t first, last; /* their sites */
+} runs[2 * POOLS];
+static unsigned run_count;
+
+static uint64_t site_of(uint64_t stub)
+{
+	return stub_atomic_site((uint64_t)stub_atomic_instruction(stub));
+}
+
+static void add_to_runs(uint64_t stub, uint64_t site)
+{
+	struct run *last = run_count ? &runs[run_count - 1] : 0;
+	bool fresh = !last || last->to != stub || last->last > site;
+	if (fresh && run_count == COUNT(runs))
+		cannot("no room for one more list of atomic instructions, at %x", site);
+	if (fresh) {
+		last = &runs[run_count];
+		*last = (struct run){ .from = stub, .first = site };
+	}
+	last->to = stub + STUB_SIZE;
+	last->last = site;
+	/* release: patch_trapped() looks without the lock. It is not asked for a site of this run before that is led to
+	   its stub, and a longer run is still in order. */
+	__atomic_store_n(&run_count, (unsigned)(last - runs) + 1, __ATOMIC_RELEASE);
+}
+
+uint64_t patch_trapped(uint64_t pc)
+{
+	unsigned count = __atomic_load_n(&run_count, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t from = runs[i].from, to = runs[i].to;
+		if (pc < runs[i].first || pc > runs[i].last)
+			continue;
+		while (to > from + STUB_SIZE) {
+			uint64_t middle = from + ALIGN_DOWN((to - from) / 2, STUB_SIZE);
+			*(site_of(middle) <= pc ? &from : &to) = middle;
+		}
+		if (site_of(from) == pc)
+			return from;
+	}
+	return 0;
+}
+
+void patch_atomic(uint64_t address)
 {
 	uint64_t stub = new_stub(address);
-	uint32_t jump = stub_write_atomic((uint8_t *)stub, address, instruction);
-	write_code(address, (const uint8_t *)&jump, sizeof jump);
+	stub_write_atomic((uint8_t *)stub, address);
+	add_to_runs(stub, address);
+}
+
+uint64_t patch_lead(uint64_t address, uint64_t from, uint64_t to)
+{
+	struct lead lead = stub_lead((uint8_t *)patch_trapped(address), address, from, to);
+	write_code(lead.from, lead.bytes, lead.size);
+	return lead.to;
 }
 
 uint64_t patch_program_pc(uint64_t pc)

@@ -13,8 +13,13 @@ uint64_t patch_continue(uint64_t pc);
 bool patch_is_under_way(uint64_t pc);
 /* The same for a site that is known, and whose code is writable now; `nr` is a call that it made. Under the lock. */
 void patch_ahead(uint64_t address, uint32_t nr);
-/* Leads an atomic instruction through a stub of its own. Under patch_lock(), and before another thread can run it. */
-void patch_atomic(uint64_t address, uint32_t instruction);
+/* Gives an atomic instruction a stub of its own. Under patch_lock(). */
+void patch_atomic(uint64_t address);
+/* Leads it there, when all of its function have theirs; see stub_lead(). Before another thread can run it. Returns
+   where the code goes on that is as it was. */
+uint64_t patch_lead(uint64_t address, uint64_t from, uint64_t to);
+/* The stub of the atomic instruction at pc, which traps since a branch is longer; 0: there is none. */
+uint64_t patch_trapped(uint64_t pc);
 /* The pc of the program that `pc`, in a stub where an atomic instruction is made for real, stands for; else pc. */
 uint64_t patch_program_pc(uint64_t pc);
 /* In a copy of the process (runtime/checkpoint.c), where somebody may hold the lock: what it writes to is the

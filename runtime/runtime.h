@@ -62,8 +62,13 @@ struct thread {
 	uint64_t resume;  /* where entry.S continues in the stub */
 	uint32_t held;	  /* a held signal may be delivered now; entry.S looks at it */
 	uint32_t held_count;
-	struct front *front;	 /* in the ring's header, so that its count of ops survives a kill; entry.S */
-	struct process *process; /* the process's; a vfork child's own copy */
+	struct front *front; /* in the ring's header, so that its count of ops survives a kill; entry.S */
+	struct {
+		uint64_t code, back; /* an instruction that is made in its stub, and where that leads to */
+		uint64_t stack;	     /* of ours meanwhile */
+		uint64_t fault;	     /* where to go on if it faults; 0: none is being made */
+	} running;		     /* x86-64: see instruction_run() in entry.S */
+	struct process *process;     /* the process's; a vfork child's own copy */
 	struct held_signal held_signals[8];
 	uint64_t mask;	      /* the program's signal mask */
 	uint64_t wait_mask;   /* what replaces it during ppoll, sigsuspend, ... */

@@ -221,6 +221,10 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 			die_by_signal(sig); /* from outside: the user wants this replay to end */
 		return;
 	}
+	if (t->running.fault) {
+		context_set_pc(uc, t->running.fault);
+		return;
+	}
 	if (patch_program_pc(pc) != pc) /* an atomic instruction, made in its stub */
 		context_set_pc(uc, pc = patch_program_pc(pc));
 	bool vectors = pc >= (uint64_t)user_vectors_begin && pc < (uint64_t)user_vectors_end;
@@ -234,6 +238,8 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 		context_set_pc(uc, pc < (uint64_t)hook_short_store ? (uint64_t)short_load : (uint64_t)short_store);
 	else if (in_runtime(pc) && !patch_is_stub(pc))
 		own_fault(sig, info, pc);
+	else if (sig == SIGSEGV && info->si_code == SI_KERNEL && patch_trapped(pc))
+		context_set_pc(uc, patch_trapped(pc));
 	else if (sig == SIGSEGV && info->si_code == SI_KERNEL &&
 		 context_is_counter(uc)) /* si_code: or pc may not be readable */
 		give_counter(t, uc);

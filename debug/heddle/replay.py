@@ -69,15 +69,15 @@ FAULTS = ('SIGSEGV', 'SIGBUS', 'SIGILL')
 
 
 def traps_for_us(pc):
-    """A read of the cycle counter, or, on x86-64, a question what processor it is, or what gave way to the patch of the
-    system call before it: the runtime sees to all of them."""
+    """A read of the cycle counter, or, on x86-64, a question what processor it is, what gave way to the patch of the
+    system call before it, or what leads an access of OpenMP's libraries away: the runtime sees to all of them."""
     try:
         code, before = read(pc, '<I'), read(pc - 2, '<H')
     except gdb.MemoryError:
         return False
     if gdb.selected_inferior().architecture().name() == 'aarch64':
         return code & ~31 in (0xd53be000, 0xd53be020, 0xd53be040, 0xd53be0a0, 0xd53be0c0)
-    return code & 0xffff in (0x310f, 0xa20f) or code & 0xffffff == 0xf9010f or before == 0xe948
+    return code & 0xffff in (0x310f, 0xa20f) or code & 0xffffff == 0xf9010f or before == 0xe948 or code & 0xff == 0xf4
 
 
 class IsFault(gdb.Function):

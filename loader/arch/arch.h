@@ -1,7 +1,7 @@
 /*
  * What each machine must offer to the loader and the runtime, beside entry.S:
  * stubs, contexts of signal handlers, signal frames. arch/<machine>/ has the
- * same file names on both machines.
+ * same file names on both machines; x86-64 has decode.c and access.c besides.
  */
 #ifndef ARCH_H
 #define ARCH_H
@@ -23,9 +23,12 @@ extern char hook_short_load[], hook_short_store[], hook_short_end[]; /* the hook
 extern char short_load[], short_store[];			     /* where they go on if they are not */
 extern char image_text_end[], image_data[], image_file_end[], image_end[]; /* loader.lds */
 void syscall_entry(void);
-void atomic_entry(void); /* aarch64 only, as the next two */
-void vector_get(unsigned n, uint64_t to[2]);
+void atomic_entry(void);
+void vector_get(unsigned n, uint64_t to[2]); /* aarch64 only, as the next one */
 void vector_set(unsigned n, const uint64_t from[2]);
+/* x86-64 only: makes the instruction at `code`, in the stub of its site, with the thread's `regs`. Not 0: it faults,
+   and they are as they were. */
+long instruction_run(const uint8_t *code, struct regs *regs);
 void program_entry(void);
 _Noreturn void resume_program(struct thread *t);
 _Noreturn void enter_program(uint64_t pc, uint64_t sp, uint64_t arg);
@@ -47,11 +50,13 @@ uint64_t arch_thread_pointer(void);
 /* ---- stub.c ------------------------------------------------------------------- */
 
 #ifdef __x86_64__
-#define STUB_SIZE     128
-#define STUB_IN_STEPS true /* a patch is longer than what can be written at once */
+#define STUB_SIZE	  128
+#define STUB_IN_STEPS	  true /* a patch is longer than what can be written at once */
+#define INSTRUCTION_LEAST 1    /* bytes; each begins at a multiple of it */
 #else
-#define STUB_SIZE     64
-#define STUB_IN_STEPS false
+#define STUB_SIZE	  64
+#define STUB_IN_STEPS	  false
+#define INSTRUCTION_LEAST 4
 #endif
 #define STUB_NOTHING 0x06 /* no instruction of x86-64, whatever follows */
 /* Farthest distance between a site and its stub; 0: any. */
@@ -75,17 +80,33 @@ void stub_push_frame(const struct regs *r, uint64_t sp);
 /* Is there a branch, as patches have it? Of STUB_IN_STEPS. */
 bool stub_is_jump(uint64_t pc);
 void flush_code(void *from, size_t n);
+
+/* ---- stub.c of aarch64, access.c of x86-64 ---------------------------------------- */
+
+/* Before code at [from, to) is led away, each function of it is looked at: where may somebody jump to? */
+void stub_look_begin(uint64_t from, uint64_t to);
+void stub_look(uint64_t from, uint64_t to);
+/* The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction
+   itself. */
+void stub_write_atomic(uint8_t *at, uint64_t site);
 /*
- * The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction
- * itself. Returns what takes the place of the instruction.
+ * What is to lead there: `bytes`, in place of the instructions at [from, to), which run in the stub from then on; a
+ * branch, or a byte that traps (patch_trapped()). All stubs of the function have been written; its code is as it was
+ * from `from` on, and ends at `to`.
  */
-#define ATOMIC_SIZE 4
-uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction);
+struct lead {
+	uint64_t from, to;
+	unsigned size;
+	uint8_t bytes[8];
+};
+struct lead stub_lead(uint8_t *stub, uint64_t site, uint64_t from, uint64_t to);
 /* By t->resume, which points into the stub: the instruction, and where it is made for real. */
-uint32_t stub_atomic_instruction(uint64_t resume);
+const uint8_t *stub_atomic_instruction(uint64_t resume);
 uint64_t stub_atomic_itself(uint64_t resume);
 /* The site of the instruction that is made for real at pc; pc if there is none. */
 uint64_t stub_atomic_site(uint64_t pc);
+/* Does the program go on behind the instruction, where a handler may return to? Or is the next one in the stub? */
+bool stub_atomic_leaves(uint64_t resume);
 
 /* ---- frame.c: what our signal handlers get from the kernel ------------------------ */
 

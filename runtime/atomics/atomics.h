@@ -2,11 +2,12 @@
  * Atomic instructions of binaries that heddle-cc did not build, as ops (runtime/sync/sync.h).
  *
  * Where a machine's atomic instructions can be told from others (aarch64), each is led through a stub as a system call
- * is, and becomes an op on the 16 bytes around its address. On x86-64 an atomic load or store is a plain mov:
- * nothing there can be found, and atomics stay unordered.
+ * is, and becomes an op on the 16 bytes around its address. On x86-64 an atomic load or store is a plain mov, which
+ * cannot be told from others; and a lock that is taken by an op, but released by none, would be taken too early in a
+ * replay. So atomics stay unordered there, but for those of OpenMP programs (`omp atomic`), which have other locks.
  *
  * Of the libraries that run OpenMP programs, whose threads wait for one another by plain loads, every load and store
- * becomes such an op.
+ * becomes such an op, on both machines.
  */
 #ifndef RUNTIME_ATOMICS_H
 #define RUNTIME_ATOMICS_H
@@ -22,14 +23,14 @@ struct thread;
 struct exclusive {
 	uint64_t address, value[2];
 };
-/* Are there instructions to be found on this machine? */
-extern const bool atomics_found;
-bool atomic_is(uint32_t instruction);
+/* Can all of them be told from others on this machine? */
+extern const bool atomics_told;
+bool atomic_is(const uint8_t *code);
 /* Which address the instruction accesses. */
-uint64_t atomic_address(uint32_t instruction, const struct regs *r);
+uint64_t atomic_address(const uint8_t *code, const struct regs *r);
 enum atomic_done { ATOMIC_FAULT, ATOMIC_READ, ATOMIC_WROTE };
 /* Does what the instruction would, but for the program counter. A fault leaves everything as it was. */
-enum atomic_done atomic_perform(uint32_t instruction, struct regs *r, struct exclusive *e);
+enum atomic_done atomic_perform(const uint8_t *code, struct regs *r, struct exclusive *e);
 
 /* ---- arch/<machine>/plain.c --------------------------------------------------------------------------- */
 
@@ -37,12 +38,14 @@ struct reach {
 	uint64_t address;
 	unsigned bytes;
 };
-/* Is it a load or a store that is no atomic instruction, of what another thread may access? */
-bool plain_is(uint32_t instruction);
+/* Bytes of the instruction at `code`, where `room` may be read; 0: it is none that is known. */
+unsigned instruction_length(const uint8_t *code, uint64_t room);
+/* Is it a load or a store that atomic_is() does not tell, of what another thread may access? */
+bool plain_is(const uint8_t *code);
 /* What it accesses. */
-struct reach plain_reach(uint32_t instruction, const struct regs *r);
+struct reach plain_reach(const uint8_t *code, const struct regs *r);
 /* As atomic_perform(). */
-enum atomic_done plain_perform(uint32_t instruction, struct regs *r);
+enum atomic_done plain_perform(const uint8_t *code, struct regs *r);
 
 /* ---- find.c ---------------------------------------------------------------------------------------------- */
 

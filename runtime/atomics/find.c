@@ -25,6 +25,7 @@ struct object {
 	uint64_t bias;	      /* from its addresses to ours */
 	uint64_t frames;      /* its index of functions: struct frame_index; 0: is not looked at */
 	bool plain;	      /* one of `with_plain` */
+	bool needs_plain;     /* linked to one */
 	bool fresh;	      /* it is being mapped: what is to be written later still lies as in the file */
 };
 
@@ -54,18 +55,33 @@ static uint64_t relocated(const struct object *o, uint64_t address)
 	return address >= o->bias ? address : address + o->bias;
 }
 
-static bool soname(const struct object *o, uint64_t dynamic, char name[32])
+/* Entry number i of the dynamic section; false: there is none. */
+static bool entry(uint64_t dynamic, unsigned i, Elf64_Dyn *d)
 {
-	uint64_t strings = 0, offset = 0;
+	return !user_copy(d, (void *)(dynamic + i * sizeof *d), sizeof *d) && d->d_tag != DT_NULL;
+}
+
+/* What it is called, and what it is linked to. */
+static bool look_at_names(struct object *o, uint64_t dynamic, char soname[32])
+{
+	uint64_t strings = 0;
+	bool named = false;
+	char name[32] = { 0 };
 	Elf64_Dyn d;
-	for (; !user_copy(&d, (void *)dynamic, sizeof d) && d.d_tag != DT_NULL; dynamic += sizeof d) {
+	for (unsigned i = 0; entry(dynamic, i, &d); i++)
 		if (d.d_tag == DT_STRTAB)
 			strings = relocated(o, d.d_un.d_ptr);
-		if (d.d_tag == DT_SONAME)
-			offset = d.d_un.d_val;
+	for (unsigned i = 0; strings && entry(dynamic, i, &d); i++) {
+		bool is_name = d.d_tag == DT_SONAME;
+		if ((!is_name && d.d_tag != DT_NEEDED) ||
+		    user_copy(name, (void *)(strings + d.d_un.d_val), sizeof name - 1))
+			continue;
+		if (is_name)
+			memcpy(soname, name, sizeof name);
+		named |= is_name;
+		o->needs_plain |= !is_name && is_listed(name, with_plain, COUNT(with_plain));
 	}
-	name[31] = 0;
-	return strings && offset && !user_copy(name, (void *)(strings + offset), 31);
+	return named;
 }
 
 static bool is_ours_by_note(uint64_t note, uint64_t size)
@@ -101,7 +117,7 @@ static void examine(struct object *o)
 			o->bias = o->base - p.p_vaddr;
 	for (unsigned i = 0; header(o, i, &p); i++) {
 		uint64_t at = o->bias + p.p_vaddr;
-		bool named = p.p_type == PT_DYNAMIC && soname(o, o->fresh ? o->base + p.p_offset : at, name);
+		bool named = p.p_type == PT_DYNAMIC && look_at_names(o, o->fresh ? o->base + p.p_offset : at, name);
 		linked |= named || p.p_type == PT_INTERP;
 		out |= named && is_listed(name, left_out, COUNT(left_out));
 		o->plain |= named && is_listed(name, with_plain, COUNT(with_plain));
@@ -109,16 +125,34 @@ static void examine(struct object *o)
 		if (p.p_type == PT_GNU_EH_FRAME)
 			frames = at;
 	}
-	o->frames = linked && !out ? frames : 0;
+	o->frames = linked && !out && (atomics_told || o->plain || o->needs_plain) ? frames : 0;
 }
 
 /* ---- the functions of an object --------------------------------------------------------------------------------- */
 
+static bool is_op(const uint8_t *code, bool plain)
+{
+	return unlikely(atomic_is(code) || (plain && plain_is(code)));
+}
+
 static void patch_function(uint64_t from, uint64_t to, bool plain)
 {
-	for (const uint32_t *i = (const uint32_t *)from; i < (const uint32_t *)to; i++)
-		if (unlikely(atomic_is(*i) || (plain && plain_is(*i))))
-			patch_atomic((uint64_t)i, *i);
+	unsigned n;
+	bool any = false;
+	for (uint64_t at = from; (n = instruction_length((const uint8_t *)at, to - at)); at += n)
+		if (is_op((const uint8_t *)at, plain)) {
+			patch_atomic(at);
+			any = true;
+		}
+	/* `from`: what lies before may have been replaced */
+	for (uint64_t at = from; any && (n = instruction_length((const uint8_t *)at, to - at));)
+		at = is_op((const uint8_t *)at, plain) ? from = patch_lead(at, from, to) : at + n;
+}
+
+static void look_at_function(uint64_t from, uint64_t to, bool plain)
+{
+	(void)plain;
+	stub_look(from, to);
 }
 
 /* .eh_frame_hdr, in the one form that linkers write: a sorted table of (function, description), as distances from
@@ -138,7 +172,10 @@ struct description {
 	uint32_t bytes;
 };
 
-static void patch_described(const struct object *o, const struct frame_row *row, const struct mapped *code)
+typedef void visitor(uint64_t from, uint64_t to, bool plain);
+
+static void visit_described(const struct object *o, const struct frame_row *row, const struct mapped *code,
+			    visitor *visit)
 {
 	uint64_t index = o->frames, at = index + (uint64_t)(int64_t)row->description;
 	uint64_t function = index + (uint64_t)(int64_t)row->function;
@@ -146,13 +183,14 @@ static void patch_described(const struct object *o, const struct frame_row *row,
 	if (user_copy(&d, (void *)at, sizeof d) || d.size == UINT32_MAX)
 		return;
 	/* in another form than distances of four bytes, the two disagree */
-	if (at + offsetof(struct description, function) + (uint64_t)(int64_t)d.function != function || function % 4)
+	if (at + offsetof(struct description, function) + (uint64_t)(int64_t)d.function != function ||
+	    function % INSTRUCTION_LEAST)
 		return;
 	if (function >= code->from && function < code->to && d.bytes <= code->to - function)
-		patch_function(function, function + d.bytes, o->plain);
+		visit(function, function + d.bytes, o->plain);
 }
 
-static void patch_object(const struct object *o, const struct mapped *code)
+static void visit_functions(const struct object *o, const struct mapped *code, visitor *visit)
 {
 	struct frame_index index;
 	struct frame_row row;
@@ -161,14 +199,21 @@ static void patch_object(const struct object *o, const struct mapped *code)
 		return;
 	uint64_t rows = o->frames + sizeof index;
 	for (uint32_t i = 0; i < index.count && !user_copy(&row, (void *)(rows + i * sizeof row), sizeof row); i++)
-		patch_described(o, &row, code);
+		visit_described(o, &row, code, visit);
+}
+
+static void patch_object(const struct object *o, const struct mapped *code)
+{
+	stub_look_begin(code->from, code->to);
+	visit_functions(o, code, look_at_function);
+	visit_functions(o, code, patch_function);
 }
 
 /* ---- what is mapped ---------------------------------------------------------------------------------------------- */
 
 static void look(uint64_t from, uint64_t to, bool fresh)
 {
-	if (!atomics_found || !control->atomics)
+	if (!control->atomics)
 		return;
 	patch_lock();
 	const char *maps = maps_read(), *text = maps;

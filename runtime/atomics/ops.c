@@ -90,20 +90,20 @@ static void follow(struct thread *t, struct stamps *s, bool wrote, uint64_t mine
 	s->last = mine;
 }
 
-static enum atomic_done perform(struct thread *t, uint32_t instruction, bool plain)
+static enum atomic_done perform(struct thread *t, const uint8_t *code, bool plain)
 {
-	return plain ? plain_perform(instruction, &t->regs) : atomic_perform(instruction, &t->regs, &t->exclusive);
+	return plain ? plain_perform(code, &t->regs) : atomic_perform(code, &t->regs, &t->exclusive);
 }
 
 /* The pieces are locked upwards, so that no two threads wait for each other. */
-static enum atomic_done record(struct thread *t, uint32_t instruction, bool plain, struct reach reach)
+static enum atomic_done record(struct thread *t, const uint8_t *code, bool plain, struct reach reach)
 {
 	uint64_t mine = STAMP(t->slot, op_begin(t)), first = object_of(reach.address);
 	unsigned pieces = (unsigned)((object_of(reach.address + reach.bytes - 1) - first) / PIECE) + 1;
 	struct stamps *s[PIECES];
 	for (unsigned i = 0; i < pieces; i++)
 		s[i] = stamps_lock((void *)(first + i * PIECE));
-	enum atomic_done done = perform(t, instruction, plain);
+	enum atomic_done done = perform(t, code, plain);
 	for (unsigned i = 0; i < pieces && done != ATOMIC_FAULT; i++)
 		follow(t, s[i], done == ATOMIC_WROTE, mine);
 	if (done != ATOMIC_FAULT)
@@ -115,10 +115,10 @@ static enum atomic_done record(struct thread *t, uint32_t instruction, bool plai
 	return done;
 }
 
-static enum atomic_done replay(struct thread *t, uint32_t instruction, bool plain, struct reach reach)
+static enum atomic_done replay(struct thread *t, const uint8_t *code, bool plain, struct reach reach)
 {
 	op_begin(t);
-	enum atomic_done done = perform(t, instruction, plain);
+	enum atomic_done done = perform(t, code, plain);
 	if (unlikely(races_watch) && done != ATOMIC_FAULT)
 		for (uint64_t at = object_of(reach.address); at < reach.address + reach.bytes; at += PIECE)
 			races_word(t, at, done == ATOMIC_WROTE);
@@ -129,20 +129,19 @@ static enum atomic_done replay(struct thread *t, uint32_t instruction, bool plai
 
 void atomic_run(struct thread *t)
 {
-	uint32_t instruction = stub_atomic_instruction(t->resume);
-	bool plain = !atomic_is(instruction);
-	struct reach reach = plain ? plain_reach(instruction, &t->regs) :
-				     (struct reach){ atomic_address(instruction, &t->regs), 1 };
-	enum atomic_done done = replaying ? replay(t, instruction, plain, reach) : record(t, instruction, plain, reach);
+	const uint8_t *code = stub_atomic_instruction(t->resume);
+	bool plain = !atomic_is(code);
+	struct reach reach = plain ? plain_reach(code, &t->regs) : (struct reach){ atomic_address(code, &t->regs), 1 };
+	enum atomic_done done = replaying ? replay(t, code, plain, reach) : record(t, code, plain, reach);
 	if (done == ATOMIC_FAULT) {
 		t->order_paused = false;
 		t->resume = stub_atomic_itself(t->resume);
 		return;
 	}
 	(plain ? remember_plain : remember)(t, object_of(reach.address));
-	t->regs.pc += ATOMIC_SIZE;
+	t->regs.pc += instruction_length(code, UINT64_MAX);
 	stub_push_frame(&t->regs, t->regs.sp); /* it may have changed a register that the stub takes from there */
-	if (unlikely(t->held || replaying))
+	if (unlikely(t->held || replaying) && stub_atomic_leaves(t->resume))
 		signals_deliver(t, false);
 	log_settled(t, true);
 }

@@ -1,5 +1,5 @@
 /* Critical sections, with and without a name, in several parallel regions: in which order the threads come in is printed. */
-// run: varies measured-x86_64='the library behind OpenMP is not ordered there' check
+// run: varies check
 #include "openmp.h"
 
 enum { ROUNDS = 100 };

@@ -3,7 +3,7 @@
  * that is waited for without flush, a loop variable that all share. Each lost update is seen. Built by heddle-cc alone:
  * races of an unmodified program are not recorded.
  */
-// run: heddle-cc varies measured-x86_64='the library behind OpenMP is not ordered there'
+// run: heddle-cc varies
 #include "openmp.h"
 
 enum { ROUNDS = 2000 };

@@ -2,7 +2,7 @@
  * Reductions of floating-point numbers: the order in which the threads' parts are added decides about the last bits, which are
  * printed. By a loop, by tasks, over an array, and by a reduction that the program declares.
  */
-// run: varies measured-x86_64='the library behind OpenMP is not ordered there'
+// run: varies
 #include "openmp.h"
 
 enum { NUMBERS = 2000, BINS = 8 };

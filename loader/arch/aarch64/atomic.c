@@ -10,7 +10,7 @@
 #include "runtime/atomics/atomics.h"
 #include "runtime/runtime.h"
 
-const bool atomics_found = true;
+const bool atomics_told = true;
 
 enum kind { NONE, LOAD, STORE, CHANGE, SWAP, CAS, CAS_PAIR, LOAD_EXCLUSIVE, STORE_EXCLUSIVE, LOAD_PAIR, STORE_PAIR };
 
@@ -43,9 +43,14 @@ static enum kind kind_of(uint32_t i)
 	return NONE;
 }
 
-bool atomic_is(uint32_t instruction)
+static uint32_t word(const uint8_t *code)
 {
-	return kind_of(instruction) != NONE;
+	return *(const uint32_t *)code;
+}
+
+bool atomic_is(const uint8_t *code)
+{
+	return kind_of(word(code)) != NONE;
 }
 
 static unsigned field(uint32_t instruction, unsigned bit)
@@ -74,9 +79,14 @@ static void set(struct regs *r, unsigned n, uint64_t value)
 		r->x[n] = value;
 }
 
-uint64_t atomic_address(uint32_t i, const struct regs *r)
+static uint64_t address_of(uint32_t i, const struct regs *r)
 {
 	return RN(i) == 31 ? r->sp : r->x[RN(i)];
+}
+
+uint64_t atomic_address(const uint8_t *code, const struct regs *r)
+{
+	return address_of(word(code), r);
 }
 
 static int64_t as_signed(uint64_t v, unsigned size)
@@ -102,7 +112,7 @@ static uint64_t changed(uint32_t i, uint64_t old, uint64_t by, unsigned size)
 static enum atomic_done change(uint32_t i, struct regs *r, bool swap)
 {
 	unsigned size = 1u << (i >> 30);
-	void *p = (void *)atomic_address(i, r);
+	void *p = (void *)address_of(i, r);
 	uint64_t old, by = cut(get(r, RS(i)), size);
 	long took;
 	if (user_load(p, size, &old))
@@ -120,7 +130,7 @@ static enum atomic_done change(uint32_t i, struct regs *r, bool swap)
 static enum atomic_done load(uint32_t i, struct regs *r, struct exclusive *e)
 {
 	unsigned size = 1u << (i >> 30);
-	uint64_t address = atomic_address(i, r), value;
+	uint64_t address = address_of(i, r), value;
 	if (user_load((void *)address, size, &value))
 		return ATOMIC_FAULT;
 	value = cut(value, size);
@@ -133,7 +143,7 @@ static enum atomic_done load(uint32_t i, struct regs *r, struct exclusive *e)
 static enum atomic_done store(uint32_t i, struct regs *r)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* user_store() is a plain one */
-	if (user_store((void *)atomic_address(i, r), 1u << (i >> 30), get(r, RT(i))))
+	if (user_store((void *)address_of(i, r), 1u << (i >> 30), get(r, RT(i))))
 		return ATOMIC_FAULT;
 	return ATOMIC_WROTE;
 }
@@ -142,7 +152,7 @@ static enum atomic_done compare_and_swap(uint32_t i, struct regs *r)
 {
 	unsigned size = 1u << (i >> 30);
 	uint64_t expected = cut(get(r, RS(i)), size);
-	long took = user_cas((void *)atomic_address(i, r), size, &expected, cut(get(r, RT(i)), size));
+	long took = user_cas((void *)address_of(i, r), size, &expected, cut(get(r, RT(i)), size));
 	if (took < 0)
 		return ATOMIC_FAULT;
 	set(r, RS(i), cut(expected, size));
@@ -165,7 +175,7 @@ static enum atomic_done swap_pair(uint32_t i, struct regs *r)
 {
 	unsigned s = RS(i), t = RT(i);
 	uint64_t expected[2] = { get(r, s), get(r, s + 1) }, desired[2] = { get(r, t), get(r, t + 1) };
-	long took = cas_pair(atomic_address(i, r), i & 1u << 30, expected, desired);
+	long took = cas_pair(address_of(i, r), i & 1u << 30, expected, desired);
 	if (took < 0)
 		return ATOMIC_FAULT;
 	set(r, s, expected[0]);
@@ -175,7 +185,7 @@ static enum atomic_done swap_pair(uint32_t i, struct regs *r)
 
 static enum atomic_done load_pair(uint32_t i, struct regs *r, struct exclusive *e)
 {
-	uint64_t there[2] = { 0, 0 }, address = atomic_address(i, r);
+	uint64_t there[2] = { 0, 0 }, address = address_of(i, r);
 	const uint64_t zero[2] = { 0, 0 };
 	/* one value of two words: read by a comparison that changes nothing */
 	if (cas_pair(address, i & 1u << 30, there, zero) < 0)
@@ -189,7 +199,7 @@ static enum atomic_done load_pair(uint32_t i, struct regs *r, struct exclusive *
 static enum atomic_done store_exclusive(uint32_t i, struct regs *r, struct exclusive *e, bool pair)
 {
 	unsigned size = 1u << (i >> 30);
-	uint64_t address = atomic_address(i, r), desired[2] = { get(r, RT(i)), get(r, RT2(i)) };
+	uint64_t address = address_of(i, r), desired[2] = { get(r, RT(i)), get(r, RT2(i)) };
 	long took = 0;
 	if (e->address == address)
 		took = pair ? cas_pair(address, i & 1u << 30, e->value, desired) :
@@ -219,9 +229,9 @@ static enum atomic_done perform(uint32_t i, struct regs *r, struct exclusive *e)
 	return ATOMIC_FAULT;
 }
 
-enum atomic_done atomic_perform(uint32_t instruction, struct regs *r, struct exclusive *e)
+enum atomic_done atomic_perform(const uint8_t *code, struct regs *r, struct exclusive *e)
 {
-	enum atomic_done done = perform(instruction, r, e);
+	enum atomic_done done = perform(word(code), r, e);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return done;
 }

@@ -81,9 +81,21 @@ static bool decode(uint32_t i, struct shape *s)
 	return (i & 0x3b204c00) == 0x38204800 && one_register(i, s);
 }
 
-bool plain_is(uint32_t instruction)
+static uint32_t word(const uint8_t *code)
+{
+	return *(const uint32_t *)code;
+}
+
+unsigned instruction_length(const uint8_t *code, uint64_t room)
+{
+	(void)code;
+	return room >= INSTRUCTION_LEAST ? INSTRUCTION_LEAST : 0;
+}
+
+bool plain_is(const uint8_t *code)
 {
 	struct shape s;
+	uint32_t instruction = word(code);
 	return decode(instruction, &s) && !(RN(instruction) == SP && (s.count == 2 || s.where != OFFSET));
 }
 
@@ -115,11 +127,11 @@ static uint64_t address_of(uint32_t i, const struct shape *s, const struct regs 
 	return s->where == MOVED_AFTER ? base_of(i, r) : base_of(i, r) + (uint64_t)s->offset;
 }
 
-struct reach plain_reach(uint32_t instruction, const struct regs *r)
+struct reach plain_reach(const uint8_t *code, const struct regs *r)
 {
 	struct shape s;
-	decode(instruction, &s);
-	return (struct reach){ address_of(instruction, &s, r), s.bytes * s.count };
+	decode(word(code), &s);
+	return (struct reach){ address_of(word(code), &s, r), s.bytes * s.count };
 }
 
 /* ---- a register and its bytes in memory ------------------------------------------------------------------------ */
@@ -175,9 +187,10 @@ static bool perform(uint32_t i, const struct shape *s, uint64_t at, struct regs 
 	return true;
 }
 
-enum atomic_done plain_perform(uint32_t instruction, struct regs *r)
+enum atomic_done plain_perform(const uint8_t *code, struct regs *r)
 {
 	struct shape s;
+	uint32_t instruction = word(code);
 	decode(instruction, &s);
 	uint64_t base = base_of(instruction, r) + (uint64_t)s.offset;
 	if (!perform(instruction, &s, address_of(instruction, &s, r), r))

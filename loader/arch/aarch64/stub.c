@@ -66,20 +66,44 @@ bool stub_is_site(uint64_t address)
 	return !user_copy(&there, (void *)address, 4) && there == SVC_0;
 }
 
-uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction)
+void stub_look_begin(uint64_t from, uint64_t to)
+{
+	(void)from, (void)to; /* a branch takes the place of one instruction: anybody may jump there */
+}
+
+void stub_look(uint64_t from, uint64_t to)
+{
+	(void)from, (void)to;
+}
+
+void stub_write_atomic(uint8_t *at, uint64_t site)
 {
 	write_entry(at, site, atomic_entry);
 	uint32_t *code = (uint32_t *)(at + ITSELF);
 	code[0] = POP;
-	code[1] = instruction;
+	code[1] = *(const uint32_t *)site;
 	code[2] = branch((uint64_t)at + ITSELF + 8, site + 4);
 	flush_code(at, STUB_SIZE);
-	return branch(site, (uint64_t)at);
 }
 
-uint32_t stub_atomic_instruction(uint64_t resume)
+struct lead stub_lead(uint8_t *stub, uint64_t site, uint64_t from, uint64_t to)
 {
-	return *(const uint32_t *)(resume - RETURN + INSTRUCTION);
+	(void)from, (void)to;
+	struct lead lead = { .from = site, .to = site + 4, .size = 4 };
+	uint32_t jump = branch(site, (uint64_t)stub);
+	memcpy(lead.bytes, &jump, sizeof jump);
+	return lead;
+}
+
+bool stub_atomic_leaves(uint64_t resume)
+{
+	(void)resume;
+	return true;
+}
+
+const uint8_t *stub_atomic_instruction(uint64_t resume)
+{
+	return (const uint8_t *)(ALIGN_DOWN(resume, STUB_SIZE) + INSTRUCTION);
 }
 
 uint64_t stub_atomic_itself(uint64_t resume)

@@ -3,7 +3,7 @@
  * system call site into dispatch() and back, and the loader's first instruction.
  *
  * The base of gs is the address of the calling thread's struct thread, whose
- * offsets are checked by stub.c: regs at 0, then stack, resume, front.
+ * offsets are checked by stub.c: regs at 0, then stack, resume, front, running.
  */
 #define T_RAX	 0
 #define T_RCX	 8
@@ -26,6 +26,10 @@
 #define T_STACK	 152
 #define T_RESUME 160
 #define T_FRONT	 176
+#define T_CODE	 184
+#define T_BACK	 192
+#define T_OURS	 200
+#define T_FAULT	 208
 /* into struct hook_self, which begins with events and until */
 #define SELF_CLAIMS 16
 #define SELF_MINE   72
@@ -40,6 +44,89 @@
 	mov %rsp, \to
 	and $-0x100000, \to
 	add $0xc0000, \to
+.endm
+
+/* The program's flags, in rax and in struct thread, and ours instead. On a stack of ours. */
+.macro save_flags
+	pushfq
+	pop %rax
+	and $~TRAP_RESUME, %eax /* a debugger that steps through here leaves the trap flag behind */
+	mov %rax, %gs:T_FLAGS
+	test $DISTURBING, %eax
+	jz .Lnot_disturbing\@
+	push $0x202
+	popfq
+.Lnot_disturbing\@:
+.endm
+
+/* The flags of the struct thread that rdi points to. Changes rax and rcx. On a stack of ours. */
+.macro load_flags
+	mov T_FLAGS(%rdi), %eax
+	test $NOT_SAHF, %eax
+	jnz .Lby_stack\@
+	/* popfq would take as long as the rest: overflow by an addition, the others by sahf */
+	mov %eax, %ecx
+	shr $11, %ecx
+	and $1, %ecx
+	mov %al, %ah
+	mov %cl, %al
+	add $0x7f, %al
+	sahf
+	jmp .Lloaded\@
+.Lby_stack\@:
+	push %rax
+	popfq
+.Lloaded\@:
+.endm
+
+/* All general registers but the stack pointer: 1: from struct thread, 0: there. Flags stay. */
+.macro move_registers to
+	.irp name, rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+	move_register \to, \name
+	.endr
+.endm
+.macro move_register to, name
+	.if \to
+	mov %gs:T_OF_\name, %\name
+	.else
+	mov %\name, %gs:T_OF_\name
+	.endif
+.endm
+.set t_next, 0
+.irp name, rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+.set T_OF_\name, t_next
+.set t_next, t_next + 8
+.endr
+
+/*
+ * From a stub into a function of ours that gets the thread: rcx points to where the stub has our entry's address,
+ * then the site's; behind these is the way back. Registers but rcx and r11 are put away; flags are in rax. Nothing is
+ * written to the program's stack.
+ */
+.macro stub_entry
+	mov %rax, %gs:T_RAX
+	mov %rdx, %gs:T_RDX
+	mov %rbx, %gs:T_RBX
+	mov %rbp, %gs:T_RBP
+	mov %rsi, %gs:T_RSI
+	mov %rdi, %gs:T_RDI
+	mov %r8, %gs:T_R8
+	mov %r9, %gs:T_R9
+	mov %r10, %gs:T_R10
+	mov %r12, %gs:T_R12
+	mov %r13, %gs:T_R13
+	mov %r14, %gs:T_R14
+	mov %r15, %gs:T_R15
+	mov %rsp, %gs:T_SP
+	mov 8(%rcx), %rax
+	mov %rax, %gs:T_PC
+	lea 16(%rcx), %rcx
+	mov %rcx, %gs:T_RESUME
+	mov %gs:T_STACK, %rsp
+	save_flags
+	find_thread %rbx
+	mov %rbx, %rdi
+	xor %ebp, %ebp
 .endm
 
 	.section .text.gate, "ax"
@@ -130,46 +217,24 @@ gate_thread:
  * what the instruction itself would have left there, also if a handler runs
  * before the call.
  */
-	.globl syscall_entry
+	.globl syscall_entry, atomic_entry
 syscall_entry:
-	mov %rax, %gs:T_RAX
-	mov %rdx, %gs:T_RDX
-	mov %rbx, %gs:T_RBX
-	mov %rbp, %gs:T_RBP
-	mov %rsi, %gs:T_RSI
-	mov %rdi, %gs:T_RDI
-	mov %r8, %gs:T_R8
-	mov %r9, %gs:T_R9
-	mov %r10, %gs:T_R10
-	mov %r12, %gs:T_R12
-	mov %r13, %gs:T_R13
-	mov %r14, %gs:T_R14
-	mov %r15, %gs:T_R15
-	mov %rsp, %gs:T_SP
-	mov 8(%rcx), %rax
-	mov %rax, %gs:T_PC
+	stub_entry
+	mov %rax, %gs:T_R11
+	mov %gs:T_PC, %rax
 	lea 2(%rax), %rax
 	mov %rax, %gs:T_RCX
-	lea 16(%rcx), %rcx
-	mov %rcx, %gs:T_RESUME
-	mov %gs:T_STACK, %rsp
-	pushfq
-	pop %rax
-	and $~TRAP_RESUME, %eax /* a debugger that steps through here leaves the trap flag behind */
-	mov %rax, %gs:T_FLAGS
-	mov %rax, %gs:T_R11
-	test $DISTURBING, %eax
-	jnz 3f
-1:	find_thread %rbx
-	mov %rbx, %rdi
-	xor %ebp, %ebp
 	call dispatch
 	/* r12..r15 are as they were: dispatch() is an ordinary function */
 	mov %rbx, %rdi
 	jmp 2f
-3:	push $0x202
-	popfq
-	jmp 1b
+
+/* As above, but of an instruction that may change any register, or none: rcx is in its place already. */
+atomic_entry:
+	mov %r11, %gs:T_R11
+	stub_entry
+	call atomic_run
+	mov %rbx, %rdi
 
 /* resume_program(thread): registers from thread->regs, through the stub */
 	.globl resume_program
@@ -178,18 +243,8 @@ resume_program:
 	mov T_R13(%rdi), %r13
 	mov T_R14(%rdi), %r14
 	mov T_R15(%rdi), %r15
-2:	mov T_FLAGS(%rdi), %eax
-	test $NOT_SAHF, %eax
-	jnz 4f
-	/* popfq would take as long as the rest: overflow by an addition, the others by sahf */
-	mov %eax, %ecx
-	shr $11, %ecx
-	and $1, %ecx
-	mov %al, %ah
-	mov %cl, %al
-	add $0x7f, %al
-	sahf
-5:	mov T_RBX(%rdi), %rbx
+2:	load_flags
+	mov T_RBX(%rdi), %rbx
 	mov T_RCX(%rdi), %rcx
 	mov T_RDX(%rdi), %rdx
 	mov T_RBP(%rdi), %rbp
@@ -202,9 +257,49 @@ resume_program:
 	mov T_RAX(%rdi), %rax
 	mov T_RDI(%rdi), %rdi
 	jmp *%gs:T_RESUME
-4:	push %rax
+
+/*
+ * long instruction_run(code, regs): the instruction in a stub, which then jumps back, with the program's registers and
+ * on its stack. All of regs but pc are set. If it faults, on_signal() makes it go on at running.fault. Nothing of ours
+ * is found there by a signal in between: it sees a pc in a stub, and only puts the signal aside.
+ */
+	.globl instruction_run
+instruction_run:
+	push %rbx
+	push %rbp
+	.irp n, 12, 13, 14, 15
+	push %r\n
+	.endr
+	mov %rdi, %gs:T_CODE
+	lea 1f(%rip), %rax
+	mov %rax, %gs:T_BACK
+	mov %rsi, %rdi
+	mov %rsp, %gs:T_OURS
+	lea 3f(%rip), %rax
+	mov %rax, %gs:T_FAULT
+	load_flags
+	move_registers to=1
+	mov %gs:T_SP, %rsp
+	jmp *%gs:T_CODE
+1:	move_registers to=0
+	mov %rsp, %gs:T_SP
+	mov %gs:T_OURS, %rsp
+	save_flags
+	xor %eax, %eax
+2:	mov %gs:T_RESUME, %rcx
+	mov %rcx, %gs:T_BACK
+	movq $0, %gs:T_FAULT
+	.irp n, 15, 14, 13, 12
+	pop %r\n
+	.endr
+	pop %rbp
+	pop %rbx
+	ret
+3:	mov %gs:T_OURS, %rsp
+	push $0x202
 	popfq
-	jmp 5b
+	mov $-14, %rax
+	jmp 2b
 
 /* From a call of the program's to a function of ours: its arguments and what calls preserve into struct thread, `from`
    to begin again at. Then on our stack, with struct thread as the argument, and in rbx; r12 is the program's stack

@@ -20,6 +20,7 @@
  * trapping (in glibc 2.36: 6 of 526). The pc that a handler sees is that of a native run, in all cases.
  */
 #include "loader/arch/arch.h"
+#include "loader/arch/x86_64/decode.h"
 #include "runtime/base/base.h"
 #include "runtime/runtime.h"
 #include <asm/prctl.h>
@@ -29,7 +30,7 @@ _Static_assert(offsetof(struct thread, regs) == 0 && offsetof(struct regs, rdi) 
 		       offsetof(struct regs, r15) == 120 && offsetof(struct regs, sp) == 128 &&
 		       offsetof(struct regs, pc) == 136 && offsetof(struct regs, flags) == 144 &&
 		       offsetof(struct thread, stack) == 152 && offsetof(struct thread, resume) == 160 &&
-		       offsetof(struct thread, front) == 176,
+		       offsetof(struct thread, front) == 176 && offsetof(struct thread, running) == 184,
 	       "entry.S knows these");
 _Static_assert(MAP_RUNTIME_STACKS % MAP_RUNTIME_STACK_ROOM == 0 && MAP_RUNTIME_STACK_ROOM == 0x100000 &&
 		       THREAD_STRUCT_AT == 0xc0000,
@@ -403,27 +404,4 @@ uint64_t arch_thread_pointer(void)
 	uint64_t at = 0;
 	SYS2(__NR_arch_prctl, ARCH_GET_FS, &at);
 	return at;
-}
-
-/* Atomic instructions are not looked for: see atomic.c. */
-uint32_t stub_write_atomic(uint8_t *at, uint64_t site, uint32_t instruction)
-{
-	(void)at, (void)site;
-	return instruction;
-}
-
-uint32_t stub_atomic_instruction(uint64_t resume)
-{
-	(void)resume;
-	return 0;
-}
-
-uint64_t stub_atomic_itself(uint64_t resume)
-{
-	return resume;
-}
-
-uint64_t stub_atomic_site(uint64_t pc)
-{
-	return pc;
 }

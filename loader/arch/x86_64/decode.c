@@ -1,0 +1,155 @@
+/*
+ * The length of an x86-64 instruction: prefixes, opcode, operand byte, index byte, displacement, immediate. What follows
+ * an opcode stands in a table for each of the manual's opcode maps, a letter for each:
+ *
+ *   .  nothing                       m  operand byte
+ *   b  immediate of 1 byte           M  operand byte, immediate of 1 byte
+ *   z  of 4 bytes, or 2 by prefix    Z  operand byte, immediate as z
+ *   r  distance of 4 bytes           t T  m, and b or z if the operation in it is a test
+ *   w  of 2 bytes                    v  immediate as large as the register
+ *   o  address of 8 bytes            e  enter: 3 bytes
+ *   p  a prefix                      R  a prefix that widens registers
+ *   V W E  another set of instructions ("VEX" of 3 and 2 bytes, "EVEX")
+ *   2 3 4  the next map              x  no instruction in 64-bit mode, or none that compilers use
+ */
+#include "loader/arch/x86_64/decode.h"
+#include "runtime/base/base.h"
+
+static const char map_one[] = "mmmmbzxxmmmmbzx2"
+			      "mmmmbzxxmmmmbzxx"
+			      "mmmmbzpxmmmmbzpx"
+			      "mmmmbzpxmmmmbzpx"
+			      "RRRRRRRRRRRRRRRR"
+			      "................"
+			      "xxEmppppzZbM...."
+			      "bbbbbbbbbbbbbbbb"
+			      "MZxMmmmmmmmmmmmm"
+			      "..........x....."
+			      "oooo....bz......"
+			      "bbbbbbbbvvvvvvvv"
+			      "MMw.VWMZe.w..bx."
+			      "mmmmxxx.mmmmmmmm"
+			      "bbbbbbbbrrxb...."
+			      "p.pp..tT......mm";
+static const char map_0f[] = "mmmmx.....x.xm.x"
+			     "mmmmmmmmmmmmmmmm"
+			     "mmmmxxxxmmmmmmmm"
+			     "........3x4xxxxx"
+			     "mmmmmmmmmmmmmmmm"
+			     "mmmmmmmmmmmmmmmm"
+			     "mmmmmmmmmmmmmmmm"
+			     "MMMMmmm.mmxxmmmm"
+			     "rrrrrrrrrrrrrrrr"
+			     "mmmmmmmmmmmmmmmm"
+			     "...mMmxx...mMmmm"
+			     "mmmmmmmmmmMmmmmm"
+			     "mmMmMMMm........"
+			     "mmmmmmmmmmmmmmmm"
+			     "mmmmmmmmmmmmmmmm"
+			     "mmmmmmmmmmmmmmmm";
+_Static_assert(sizeof map_one == 257 && sizeof map_0f == 257, "a letter for each opcode");
+
+static char follows(enum opcode_map map, uint8_t opcode)
+{
+	switch (map) {
+	case MAP_ONE: return map_one[opcode];
+	case MAP_0F: return map_0f[opcode];
+	case MAP_0F38: return 'm';
+	case MAP_0F3A: return 'M';
+	}
+	return 'x';
+}
+
+static unsigned prefixes(const uint8_t *p, struct instruction *i)
+{
+	unsigned n = 0;
+	for (; n < INSTRUCTION_MOST && map_one[p[n]] == 'p'; n++) {
+		i->short16 |= p[n] == 0x66;
+		i->address32 |= p[n] == 0x67;
+		i->locked |= p[n] == 0xf0;
+		if (p[n] == 0xf2 || p[n] == 0xf3)
+			i->repeat = p[n];
+		if (p[n] == 0x64 || p[n] == 0x65)
+			i->segment = p[n];
+	}
+	if (map_one[p[n]] == 'R')
+		i->rex = p[n++];
+	return n;
+}
+
+/* Opcode bytes, or what stands for them. Returns where the next byte is. */
+static unsigned opcode(const uint8_t *p, unsigned n, struct instruction *i)
+{
+	switch (map_one[p[n]]) {
+	case '2':
+		i->map = MAP_0F;
+		if (map_0f[p[n + 1]] == '3' || map_0f[p[n + 1]] == '4')
+			i->map = map_0f[p[++n]] == '3' ? MAP_0F38 : MAP_0F3A;
+		i->opcode = p[n + 1];
+		return n + 2;
+	case 'W':
+		i->vex = true;
+		i->map = MAP_0F;
+		i->opcode = p[n + 2];
+		return n + 3;
+	case 'V':
+	case 'E': {
+		unsigned rest = map_one[p[n]] == 'V' ? 3 : 4, map = p[n + 1] & (rest == 3 ? 31 : 7);
+		i->vex = true;
+		i->map = map > MAP_0F3A ? MAP_0F38 : map; /* those of half-precision numbers */
+		i->opcode = p[n + rest];
+		return n + rest + 1;
+	}
+	}
+	i->opcode = p[n];
+	return n + 1;
+}
+
+/* The operand byte at p[n], and what belongs to it. */
+static unsigned operand(const uint8_t *p, unsigned n, struct instruction *i)
+{
+	unsigned mode = OPERAND_MODE(p[n]), base = OPERAND_BASE(p[n]);
+	i->operand_at = n++;
+	if (mode == MODE_REGISTER)
+		return n;
+	if (base == BASE_INDEXED)
+		base = OPERAND_BASE(p[n++]);
+	i->displacement_at = n;
+	i->displacement_size = mode == 1 ? 1 : mode == 2 || base == BASE_NONE ? 4 : 0;
+	return n + i->displacement_size;
+}
+
+static unsigned immediate(char kind, const uint8_t *p, const struct instruction *i)
+{
+	unsigned by_prefix = i->short16 ? 2 : 4;
+	bool test = (kind == 't' || kind == 'T') && OPERAND_REGISTER(p[i->operand_at]) < 2;
+	switch (kind) {
+	case 'b':
+	case 'M': return 1;
+	case 'z':
+	case 'Z': return by_prefix;
+	case 'r': return 4;
+	case 'w': return 2;
+	case 'e': return 3;
+	case 'v': return i->rex & 8 ? 8 : by_prefix;
+	case 'o': return i->address32 ? 4 : 8;
+	case 't': return test ? 1 : 0;
+	case 'T': return test ? by_prefix : 0;
+	}
+	return 0;
+}
+
+bool decode(const uint8_t *code, uint64_t room, struct instruction *i)
+{
+	uint8_t p[2 * INSTRUCTION_MOST] = { 0 }; /* what a wrong one takes for its parts may lie behind it */
+	memcpy(p, code, MIN(room, INSTRUCTION_MOST));
+	*i = (struct instruction){ 0 };
+	unsigned n = opcode(p, prefixes(p, i), i);
+	char kind = follows(i->map, i->opcode);
+	if (!kind || strchr("xpRVWE234", kind))
+		return false;
+	if (strchr("mMZtT", kind))
+		n = operand(p, n, i);
+	i->length = n + immediate(kind, p, i);
+	return i->length <= INSTRUCTION_MOST && i->length <= room;
+}

@@ -1,0 +1,46 @@
+/* x86-64: where an instruction ends, and where its operands are. */
+#ifndef X86_64_DECODE_H
+#define X86_64_DECODE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define INSTRUCTION_MOST 15 /* bytes */
+
+enum opcode_map { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A };
+
+struct instruction {
+	unsigned length;
+	enum opcode_map map;
+	bool vex; /* or evex: another instruction than the opcode alone says */
+	uint8_t opcode, rex;
+	uint8_t segment;	 /* the prefix byte; 0: none */
+	bool short16, address32; /* prefixes 66 and 67 */
+	uint8_t repeat;		 /* f2, f3, or 0 */
+	bool locked;
+	unsigned operand_at;	  /* of the operand byte ("ModRM"); 0: it has none */
+	unsigned displacement_at; /* and its bytes: 0, 1 or 4 */
+	unsigned displacement_size;
+};
+
+/* The one at `code`, where `room` bytes may be read; false: it is none that is known. */
+bool decode(const uint8_t *code, uint64_t room, struct instruction *i);
+
+/* The parts of the operand byte. */
+#define OPERAND_MODE(byte)     ((byte) >> 6)
+#define OPERAND_REGISTER(byte) ((byte) >> 3 & 7)
+#define OPERAND_BASE(byte)     ((byte)&7)
+enum { MODE_REGISTER = 3, BASE_INDEXED = 4, BASE_NONE = 5 };
+
+/* Has it an operand in memory? Not told by the operand byte: the stack of push and call, strings. */
+static inline bool has_memory(const uint8_t *code, const struct instruction *i)
+{
+	return i->operand_at && OPERAND_MODE(code[i->operand_at]) != MODE_REGISTER;
+}
+
+/* Is its operand relative to the address of the next instruction? */
+static inline bool is_pc_relative(const uint8_t *code, const struct instruction *i)
+{
+	return i->operand_at && OPERAND_MODE(code[i->operand_at]) == 0 &&
+	       OPERAND_BASE(code[i->operand_at]) == BASE_NONE;
+}
+#endif

@@ -201,7 +201,7 @@ void keeper_free(struct keeper *k);
 int ring_settle(const char *dir, struct trace_problem *problem);
 
 /* ---- program.c ---- */
-/* Finds a program as a shell would, and dies if it cannot be started. */
-void find_program(const char *name, char path[PATH_ROOM]);
+/* Finds a program as a shell would, and dies if it cannot be started. Is it linked dynamically, or its interpreter? */
+bool find_program(const char *name, char path[PATH_ROOM]);
 
 #endif

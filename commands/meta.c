@@ -280,7 +280,7 @@ void meta_begin(struct meta *meta, const char *dir, const char *program, char **
 	struct trace_problem problem;
 	json_t *masked = json_array();
 
-	sites_level(program, level, sizeof level);
+	sites_level(program, control->every, level, sizeof level);
 	memset(meta, 0, sizeof *meta);
 	snprintf(meta->dir, sizeof meta->dir, "%s", dir);
 	if (!getcwd(cwd, sizeof cwd))

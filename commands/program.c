@@ -70,7 +70,7 @@ static void check_hooks(const char *path, bool dynamic)
 		    path);
 }
 
-static void check_elf(const char *path, int fd, const unsigned char *head, size_t n)
+static bool check_elf(const char *path, int fd, const unsigned char *head, size_t n)
 {
 	Elf64_Ehdr elf;
 
@@ -89,12 +89,14 @@ static void check_elf(const char *path, int fd, const unsigned char *head, size_
 	memcpy(&elf, head, sizeof elf);
 	if (elf.e_type != ET_EXEC && elf.e_type != ET_DYN)
 		die("%s: an ELF file, but not a program (type %u)", path, elf.e_type);
-	check_hooks(path, check_interpreter(path, fd, &elf));
+	bool dynamic = check_interpreter(path, fd, &elf);
+	check_hooks(path, dynamic);
+	return dynamic;
 }
 
-static void check_file(const char *path, unsigned depth);
+static bool check_file(const char *path, unsigned depth);
 
-static void check_script(const char *path, char *line, unsigned depth)
+static bool check_script(const char *path, char *line, unsigned depth)
 {
 	char *name = line + 2 + strspn(line + 2, " \t");
 
@@ -106,33 +108,35 @@ static void check_script(const char *path, char *line, unsigned depth)
 		    path);
 	if (access(name, F_OK))
 		die("%s: its interpreter %s: %s; correct its first line or install that", path, name, strerror(errno));
-	check_file(name, depth + 1);
+	return check_file(name, depth + 1);
 }
 
-static void check_contents(const char *path, unsigned depth)
+static bool check_contents(const char *path, unsigned depth)
 {
 	union {
 		unsigned char bytes[257];
 		char text[257];
 	} head;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool dynamic = false;
 
 	if (fd < 0)
 		die("%s: heddle must read a program to load it: %s", path, strerror(errno));
 	ssize_t n = read(fd, head.bytes, sizeof head - 1);
 	head.bytes[n > 0 ? n : 0] = 0;
 	if (n >= 4 && !memcmp(head.bytes, ELFMAG, SELFMAG))
-		check_elf(path, fd, head.bytes, (size_t)n);
+		dynamic = check_elf(path, fd, head.bytes, (size_t)n);
 	else if (n >= 2 && !memcmp(head.text, "#!", 2))
-		check_script(path, head.text, depth);
+		dynamic = check_script(path, head.text, depth);
 	else
 		die("%s: neither an ELF program nor a script that begins with #!; a shell script without that line is "
 		    "recorded with `heddle record sh %s`",
 		    path, path);
 	close(fd);
+	return dynamic;
 }
 
-static void check_file(const char *path, unsigned depth)
+static bool check_file(const char *path, unsigned depth)
 {
 	struct stat st;
 
@@ -144,10 +148,11 @@ static void check_file(const char *path, unsigned depth)
 		die("%s: not a regular file, so not a program", path);
 	if (access(path, X_OK))
 		die("%s: not executable (%s); `chmod +x` makes it so", path, strerror(errno));
-	check_contents(path, depth);
+	bool dynamic = check_contents(path, depth);
 	if (st.st_mode & (S_ISUID | S_ISGID) && geteuid() && !depth)
 		warn("%s is set-%s-id: it runs without its privilege while it is recorded", path,
 		     st.st_mode & S_ISUID ? "user" : "group");
+	return dynamic;
 }
 
 static bool may_run(const char *path)
@@ -181,7 +186,7 @@ static bool search(const char *name, char path[PATH_ROOM])
 	return *found;
 }
 
-void find_program(const char *name, char path[PATH_ROOM])
+bool find_program(const char *name, char path[PATH_ROOM])
 {
 	if (!*name)
 		die("no such program: its name is empty");
@@ -191,5 +196,5 @@ void find_program(const char *name, char path[PATH_ROOM])
 		strcpy(path, name);
 	else if (!search(name, path))
 		die("%s: no such program in PATH", name);
-	check_file(path, 0);
+	return check_file(path, 0);
 }

@@ -30,6 +30,8 @@ static const char help[] =
 	"                    the program's code stays as it is\n"
 	"      --no-atomics  do not order the atomic instructions of code that heddle-cc has not\n"
 	"                    built (aarch64): faster, but what depends on them is not replayed\n"
+	"      --every-access  order every load and store of code that heddle-cc has not built, but\n"
+	"                    for libc: for a data race in a program that cannot be built again; slow\n"
 	"      --checksum    record a hash of all writable memory when a process ends, and\n"
 	"                    compare it at replay\n"
 	"      --chaos[=N]   disturb the order in which threads run, at random (N: the seed), so\n"
@@ -55,7 +57,7 @@ static const char help[] =
 
 struct record {
 	char dir[PATH_ROOM], program[PATH_ROOM];
-	bool no_patch, no_atomics, checksum, verify, paranoid, verbose, quiet, detach;
+	bool no_patch, no_atomics, every, checksum, verify, paranoid, verbose, quiet, detach;
 	long chaos; /* 0: no, -1: any seed, else the seed */
 	const char *output, *order, *turns, *on_full, *mask, *ring, *max_rate;
 	struct tree tree;
@@ -154,6 +156,7 @@ static void prepare(struct record *r, char **argv)
 	c = r->tree.control;
 	c->patch = !r->no_patch;
 	c->atomics = !r->no_atomics;
+	c->every = r->every;
 	c->checksum = r->checksum;
 	c->verify = r->verify;
 	c->paranoid = r->paranoid;
@@ -389,18 +392,37 @@ static void choose_mask(struct record *r)
 		      "and that of a replay does not");
 }
 
+static void choose_every(const struct record *r, bool dynamic)
+{
+	if (r->every && r->no_atomics)
+		usage("--every-access and --no-atomics exclude each other: atomic instructions are accesses, too");
+	if (r->every && !dynamic)
+		usage("--every-access: %s is linked statically, and where libc ends in it cannot be told; link it "
+		      "dynamically, or build it with heddle-cc",
+		      r->program);
+}
+
 static int run_record(int argc, char **argv)
 {
 	static struct record r;
 	const struct option_row options[] = {
-		{ "output", 'o', OPTION_TEXT, &r.output },	 { "no-patch", 0, OPTION_FLAG, &r.no_patch },
-		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics }, { "checksum", 0, OPTION_FLAG, &r.checksum },
-		{ "order", 0, OPTION_TEXT, &r.order },		 { "verify", 0, OPTION_FLAG, &r.verify },
-		{ "verbose", 'v', OPTION_FLAG, &r.verbose },	 { "quiet", 'q', OPTION_FLAG, &r.quiet },
-		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },	 { "paranoid", 0, OPTION_FLAG, &r.paranoid },
-		{ "turns", 0, OPTION_TEXT, &r.turns },		 { "on-full", 0, OPTION_TEXT, &r.on_full },
-		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },	 { "ring", 0, OPTION_TEXT, &r.ring },
-		{ "max-rate", 0, OPTION_TEXT, &r.max_rate },	 OPTIONS_END,
+		{ "output", 'o', OPTION_TEXT, &r.output },
+		{ "no-patch", 0, OPTION_FLAG, &r.no_patch },
+		{ "no-atomics", 0, OPTION_FLAG, &r.no_atomics },
+		{ "every-access", 0, OPTION_FLAG, &r.every },
+		{ "checksum", 0, OPTION_FLAG, &r.checksum },
+		{ "order", 0, OPTION_TEXT, &r.order },
+		{ "verify", 0, OPTION_FLAG, &r.verify },
+		{ "verbose", 'v', OPTION_FLAG, &r.verbose },
+		{ "quiet", 'q', OPTION_FLAG, &r.quiet },
+		{ "chaos", 0, OPTION_MAYBE_NUMBER, &r.chaos },
+		{ "paranoid", 0, OPTION_FLAG, &r.paranoid },
+		{ "turns", 0, OPTION_TEXT, &r.turns },
+		{ "on-full", 0, OPTION_TEXT, &r.on_full },
+		{ "mask-env", 0, OPTION_MAYBE_TEXT, &r.mask },
+		{ "ring", 0, OPTION_TEXT, &r.ring },
+		{ "max-rate", 0, OPTION_TEXT, &r.max_rate },
+		OPTIONS_END,
 	};
 
 	argc = read_options(argc, argv, options, true);
@@ -412,7 +434,7 @@ static int run_record(int argc, char **argv)
 	r.rate = r.max_rate ? bytes_of("max-rate", r.max_rate) : 0;
 	if (!argc)
 		usage("which program? `heddle record PROGRAM ARGUMENTS...`");
-	find_program(argv[0], r.program);
+	choose_every(&r, find_program(argv[0], r.program));
 	prepare(&r, argv);
 	start(&r, argc, argv);
 	run(&r);

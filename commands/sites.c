@@ -194,21 +194,22 @@ static bool is_elf(const char *path)
 	return yes;
 }
 
-void sites_level(const char *path, char *text, size_t room)
+void sites_level(const char *path, bool every, char *text, size_t room)
 {
 	struct sites_note note = { 0 };
 	struct binary b;
 	char except[1024] = "";
 
 	if (!is_elf(path) || !sites_read_note(path, &note) || !strcmp(note.select, "none")) {
-		snprintf(text, room, "locks and system calls only");
+		snprintf(text, room, every ? "every access except inside libc" : "locks and system calls only");
 		return;
 	}
 	open_binary(&b, path);
 	for (char *next = note.foreign, *one; next && (one = strsep(&next, ":"));)
 		if (*one)
 			add_name(except, sizeof except, one);
-	add_libraries(&b, except, sizeof except);
+	if (!every)
+		add_libraries(&b, except, sizeof except);
 	close_binary(&b);
 	snprintf(text, room, *except ? "race-complete except inside %s" : "race-complete", except);
 }

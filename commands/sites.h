@@ -17,7 +17,7 @@ struct sites_note {
 /* False: not built by heddle-cc. Dies if the file is none that could be. */
 bool sites_read_note(const char *path, struct sites_note *note);
 /* How exact a recording of this program can be, in words: locks only, or also its races, and inside what not. */
-void sites_level(const char *path, char *text, size_t room);
+void sites_level(const char *path, bool every, char *text, size_t room);
 /* "load", "store", ...: an enum hook_kind. */
 const char *sites_kind(unsigned kind);
 /* "function (file:line:column)" of the site at an address of a binary's own; what it can. */

@@ -18,7 +18,7 @@
 #include <linux/membarrier.h>
 #include <linux/mman.h>
 
-#define POOLS	    256
+#define POOLS	    4096
 #define SITES_LEAST 256 /* powers of two: a table of n places lies at sites + n */
 #define SITES_MOST  16384
 #define PATCH_REACH 32 /* no patch begins or ends farther from its site */
@@ -75,10 +75,12 @@ static bool add_pool_near(uint64_t site)
 
 static uint64_t new_stub(uint64_t site)
 {
+	static unsigned last; /* pool that had room */
 	for (int again = 0; again < 2; again++) {
 		for (unsigned i = 0; i < pool_count; i++) {
-			struct pool *p = &pools[i];
+			struct pool *p = &pools[(last + i) % pool_count];
 			if (in_reach(p->base, site) && p->used + STUB_SIZE <= MAP_POOL_SIZE) {
+				last = (unsigned)(p - pools);
 				p->used += STUB_SIZE;
 				return p->base + p->used - STUB_SIZE;
 			}
@@ -320,7 +322,7 @@ uint64_t patch_lead(uint64_t address, uint64_t from, uint64_t to)
 
 uint64_t patch_program_pc(uint64_t pc)
 {
-	return patch_is_stub(pc) ? stub_atomic_site(pc) : pc;
+	return patch_is_stub(pc) ? stub_atomic_again(pc) : pc;
 }
 
 uint64_t patch_continue(uint64_t pc)

@@ -168,10 +168,12 @@ _Noreturn void diverged(struct thread *t, const struct entry *recorded, const ch
 		text_add(&message, "nothing more");
 	text_add(&message, "\nheddle:   now:      %s\n", now);
 	if (!one_thread)
-		text_add(&message, "heddle: the program has threads: a data race, or a lock that is not pthread's "
-				   "(atomics, raw futexes), is\n"
-				   "heddle: the likely cause; an unmodified program does not show their order: "
-				   "build it with heddle-cc\n");
+		text_add(&message,
+			 "heddle: the program has threads: a data race, or a lock that is not pthread's "
+			 "(atomics, raw futexes), is\n"
+			 "heddle: the likely cause; an unmodified program does not show their order: "
+			 "build it with heddle-cc%s\n",
+			 control->every ? "" : ",\nheddle: or record it with --every-access");
 	if (__atomic_load_n(&control->inexact, __ATOMIC_RELAXED))
 		text_add(&message, "heddle: a signal before this came to code without events (NOT EXACT in the dump); "
 				   "its handler\n"

@@ -38,7 +38,7 @@ class Case:
 
 # ---- finding the cases ---------------------------------------------------------------------------------------------
 
-MEASURED_HERE = f'measured-{platform.machine()}'    # a key of the run: line
+OPTIONS_HERE = f'options-{platform.machine()}'      # a key of the run: line
 
 
 def run_line(source):
@@ -48,13 +48,13 @@ def run_line(source):
     found = re.search(r'^\s*(?://|\*|/\*)\s*run:[ \t]*(.*?)\s*(?:\*/)?$', head, re.M)
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
     known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
-             'varies', 'measured-aarch64', 'measured-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails', 'gallery',
+             'varies', 'options-aarch64', 'options-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails', 'gallery',
              'heddle-cc', 'our-addresses'}
     for key, _, _ in words:
         if key not in known:
             sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
     keys = {key: value for key, _, value in words}
-    return {**keys, 'measured': keys[MEASURED_HERE]} if MEASURED_HERE in keys else keys
+    return {**keys, 'options': f'{keys.get("options", "")} {keys.get(OPTIONS_HERE, "")}'}
 
 
 # How the programs of a folder are recorded besides the usual way: a name and options for `heddle record`.

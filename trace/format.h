@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 17 /* raised with every change of anything in this file */
+#define TRACE_VERSION 18 /* raised with every change of anything in this file */
 /* In the child of a fork, ops and accesses count from the next multiple of this power of two: what is smaller is its
    parent's. A region of --order=region, and so an op, takes up to 256 of these numbers. */
 #define FORK_SHIFT 40
@@ -272,7 +272,7 @@ struct chunk_header {
 enum run_mode { MODE_RECORD = 1, MODE_REPLAY = 2 };
 
 /* Yes or no: members of struct control and of struct meta. */
-#define SETTINGS(X) X(patch) X(atomics) X(checksum) X(verify) X(paranoid)
+#define SETTINGS(X) X(patch) X(atomics) X(every) X(checksum) X(verify) X(paranoid)
 
 /* Heddle's own exit statuses. High, because record and replay pass on the program's. */
 enum { EXIT_RACES = 120, EXIT_USAGE = 121, EXIT_CANNOT = 122, EXIT_DIVERGED = 123 };
@@ -374,6 +374,7 @@ struct control {
 	/* from `heddle record`'s options; those of SETTINGS are stored in meta.json and restored for replay */
 	uint32_t patch;		  /* 0: every system call traps (--no-patch) */
 	uint32_t atomics;	  /* 1: atomic instructions of unmodified code are ops (not with --no-atomics) */
+	uint32_t every;		  /* 1: and so are all its loads and stores (--every-access) */
 	uint32_t chaos;		  /* > 0: perturb scheduling; the seed */
 	uint32_t checksum;	  /* 1: hash writable memory at exit */
 	uint32_t verify;	  /* 1: hash every value that is read at a hook */

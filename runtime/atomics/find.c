@@ -7,7 +7,8 @@
  * has built, whose accesses are hooked; static programs, where libc cannot be told from the rest; and code that the
  * program writes itself.
  *
- * Of the libraries in `with_plain` every load and store is led away, not only the atomic ones: see there.
+ * Of the libraries in `with_plain` every load and store is led away, not only the atomic ones: see there. With
+ * --every-access, of all.
  *
  * All of an object or nothing: a load-exclusive that is led away and a store-exclusive that is not would never agree.
  */
@@ -125,6 +126,7 @@ static void examine(struct object *o)
 		if (p.p_type == PT_GNU_EH_FRAME)
 			frames = at;
 	}
+	o->plain |= control->every;
 	o->frames = linked && !out && (atomics_told || o->plain || o->needs_plain) ? frames : 0;
 }
 

@@ -20,7 +20,7 @@
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"
 
-/* A pair of vector registers is 32 bytes, at any address. */
+/* A pair of vector registers, or a wide one, is 32 bytes, at any address. */
 #define PIECES 3
 #define PIECE  16
 

@@ -4,7 +4,7 @@
  * read-modify-write on one word. Who came when is printed: an instruction that was not found, or whose order was lost, prints
  * something else at replay. atomics_exclusive.c and atomics_inline.c are the same with other instructions.
  */
-// run: varies measured-x86_64='atomics of an unmodified binary are not ordered there' timeout=30 flags="-latomic"
+// run: varies options-x86_64=--every-access timeout=30 flags="-latomic"
 #include "threads.h"
 #include <stdbool.h>
 

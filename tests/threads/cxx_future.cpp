@@ -3,7 +3,7 @@
  * a futex and atomics of libstdc++'s own, partly inlined into the program: found as instructions (aarch64). A wait with a time
  * limit must answer as it did.
  */
-// run: varies measured-x86_64='atomics of an unmodified binary are not ordered there' timeout=15 no-checksum='libc links the stacks of detached threads in the order in which they end' flags="-std=c++20"
+// run: varies options-x86_64=--every-access timeout=15 no-checksum='libc links the stacks of detached threads in the order in which they end' flags="-std=c++20"
 #include "threads.h"
 #include <chrono>
 #include <future>

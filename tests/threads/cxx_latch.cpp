@@ -3,7 +3,7 @@
  * library. They are found as instructions (aarch64), and the waits behind them must end at replay although who wakes may
  * come too early. Who ran the completion, and what was seen after each phase, is printed.
  */
-// run: varies measured-x86_64='atomics of an unmodified binary are not ordered there' timeout=15 flags="-std=c++20"
+// run: varies options-x86_64=--every-access timeout=15 flags="-std=c++20"
 #include "threads.h"
 #include <barrier>
 #include <latch>

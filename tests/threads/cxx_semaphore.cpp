@@ -1,7 +1,7 @@
 /*
  * std::counting_semaphore and binary_semaphore, with try_acquire and try_acquire_for; as cxx_latch, atomics in headers.
  */
-// run: varies measured-x86_64='atomics of an unmodified binary are not ordered there' timeout=15 flags="-std=c++20"
+// run: varies options-x86_64=--every-access timeout=15 flags="-std=c++20"
 #include "threads.h"
 #include <chrono>
 #include <semaphore>

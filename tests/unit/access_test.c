@@ -24,7 +24,8 @@
 	X("imul (%rdi), %rax") X("imul $7, (%rdi), %edx") X("imul $70000, (%rdi), %rdx") X("cmove (%rdi), %rax") X("cmovne (%rdi), %eax") \
 	X("btl $3, (%rdi)") X("mulq (%rdi)") X("bsf (%rdi), %rax") X("movups (%rdi), %xmm0") X("movdqu 16(%rdi), %xmm0") \
 	X("movq (%rdi), %xmm0") X("movd (%rdi), %xmm0") X("movss (%rdi), %xmm0") X("movsd (%rdi), %xmm0") X("addsd (%rdi), %xmm0") \
-	X("cvtsi2sdq (%rdi), %xmm0") X("movhps (%rdi), %xmm0") X("pshufd $1, (%rdi), %xmm0")
+	X("cvtsi2sdq (%rdi), %xmm0") X("movhps (%rdi), %xmm0") X("pshufd $1, (%rdi), %xmm0") X("pshufb (%rdi), %xmm0") \
+	X("movbe (%rdi), %rax") X("palignr $3, (%rdi), %xmm0")
 #define WRITES(X) \
 	X("mov %rax, (%rdi)") X("mov %eax, 8(%rdi)") X("mov %ax, -2(%rdi)") X("mov %al, 5(%rdi)") X("movb $3, (%rdi)") X("movw $300, (%rdi)") \
 	X("movl $70000, (%rdi)") X("movq $-1, 64(%rdi)") X("mov %rdx, (%rdi,%rsi,8)") X("mov %r9d, -4(%rdi,%rsi,4)") X("add %rax, (%rdi)") \
@@ -33,11 +34,12 @@
 	X("xchg %rax, (%rdi)") X("xchg %al, (%rdi)") X("lock add %eax, (%rdi)") X("lock incq (%rdi)") X("lock xadd %rax, (%rdi)") \
 	X("lock xadd %al, (%rdi)") X("lock cmpxchg %edx, (%rdi)") X("lock cmpxchg %dl, (%rdi)") X("lock cmpxchg16b (%rdi)") \
 	X("lock btsl $3, (%rdi)") X("lock orl $0, (%rdi)") X("movups %xmm0, (%rdi)") X("movdqu %xmm0, 16(%rdi)") X("movq %xmm0, (%rdi)") \
-	X("movd %xmm0, (%rdi)") X("movss %xmm0, (%rdi)") X("movhps %xmm0, (%rdi)") X("movnti %rax, (%rdi)") X("shld $3, %rax, (%rdi)")
+	X("movd %xmm0, (%rdi)") X("movss %xmm0, (%rdi)") X("movhps %xmm0, (%rdi)") X("movnti %rax, (%rdi)") X("shld $3, %rax, (%rdi)") \
+	X("pextrb $3, %xmm0, (%rdi)") X("movbe %eax, (%rdi)")
 #define OTHERS(X) \
 	X("lea 8(%rdi), %rax") X("nopw 8(%rax,%rax)") X("prefetcht0 (%rdi)") X("prefetchw (%rdi)") X("push (%rdi)") X("pop (%rdi)") \
 	X("call *(%rdi)") X("jmp *8(%rdi)") X("mov %rax, %rdx") X("lock; nop") X("push %rax") X("mov %fs:40, %rax") X("mov %fs:0, %rax") \
-	X("mov %gs:8, %rax") X("rep stosq") X("ldmxcsr (%rdi)") X("vmovdqu (%rdi), %ymm0") X("mov (%edi), %eax") X("xchg %rax, %rdx") \
+	X("mov %gs:8, %rax") X("rep stosq") X("ldmxcsr (%rdi)") X("vmovdqu64 (%rdi), %zmm0") X("vpgatherdd %ymm1, (%rdi,%ymm2,4), %ymm0") X("mov (%edi), %eax") X("xchg %rax, %rdx") \
 	X("ret") X("cpuid") X("rdtsc") X("syscall") X("lfence")
 /* clang-format on */
 
@@ -177,6 +179,8 @@ static void addresses(void)
 	ADDRESS("\x49\x8b\x44\x75\x01", 0x507, false);			    /* mov 1(%r13,%rsi,2), %rax */
 	ADDRESS("\x48\x8b\x84\xb4\x00\x10\x00\x00", 0x130c, false);	    /* mov 0x1000(%rsp,%rsi,4), %rax */
 	ADDRESS("\x48\x8b\x04\x25\x00\x20\x00\x00", 0x2000, false);	    /* mov 0x2000, %rax */
+	ADDRESS("\xc5\xfa\x6f\x00", 0x100, false);			    /* vmovdqu (%rax), %xmm0 */
+	ADDRESS("\xc4\x81\x7a\x6f\x44\x75\x01", 0x50b, false);		    /* vmovdqu 1(%r13,%r14,2), %xmm0 */
 	ADDRESS("\x48\x8b\x05\x10\x00\x00\x00", 7 + 16, true);		    /* mov 16(%rip), %rax */
 	ADDRESS("\xc7\x05\x10\x00\x00\x00\x01\x02\x03\x04", 10 + 16, true); /* movl $, 16(%rip) */
 }

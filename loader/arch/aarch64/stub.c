@@ -95,6 +95,11 @@ struct lead stub_lead(uint8_t *stub, uint64_t site, uint64_t from, uint64_t to)
 	return lead;
 }
 
+uint64_t stub_atomic_again(uint64_t pc)
+{
+	return stub_atomic_site(pc);
+}
+
 bool stub_atomic_leaves(uint64_t resume)
 {
 	(void)resume;

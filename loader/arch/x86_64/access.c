@@ -3,12 +3,12 @@
  *
  * A branch has five bytes, most such instructions fewer. The branch then takes the place of its neighbours, too, which
  * run in the stub before it and after it; among them may be others with a stub of their own, which that leads to.
- * Nobody may jump between the replaced ones, so all code of the object is looked at first (stub_look()): where a branch,
- * or a table of branches, leads is a target. Calls are not replaced: their return address is the program's. Where no
- * five bytes are found, a byte that traps leads there (patch_trapped()).
+ * Nobody may jump between the replaced ones, so all code of the object is looked at first (stub_look()): where a
+ * branch, or a table of branches, leads is a target. Calls are not replaced: their return address is the program's.
+ * Where no five bytes are found, a byte that traps leads there (patch_trapped()).
  *
- * A debugger's breakpoint is a byte, too: at a function, behind its prologue, or where a call returns. So what a debugger
- * takes for a prologue is not replaced together with what follows.
+ * A debugger's breakpoint is a byte, too: at a function, behind its prologue, or where a call returns. So what a
+ * debugger takes for a prologue is not replaced together with what follows.
  *
  * Targets that are not seen in the code: functions that begin there, which .eh_frame tells; landing pads of exceptions,
  * which no instruction falls into, so that no branch can cover one together with what is before it.
@@ -32,7 +32,7 @@
 enum { AT_DATA = 24, AT_RETURN = 40, AT_ITSELF = 72, AT_LANDING = 96, TRAP = 0xf4 /* hlt */ };
 enum { JUMP = 0xe9, JUMP_SHORT = 0xeb, IF = 0x70, IF_FAR = 0x80, LEA = 0x8d, BRANCH_SIZE = 5 };
 
-/* ---- where somebody may jump to ------------------------------------------------------------------------------------ */
+/* ---- where somebody may jump to ---------------------------------------------------------------- */
 
 #define CODE_MOST (8ul << 20) /* bytes; of larger objects all is a target */
 
@@ -66,7 +66,7 @@ static uint64_t leads_to(const uint8_t *code, const struct instruction *i)
 	bool near = i->map == MAP_ONE &&
 		    (i->opcode == JUMP_SHORT || i->opcode >> 4 == IF >> 4 || (i->opcode & 0xfc) == 0xe0);
 	bool long_way = i->map == MAP_ONE ? i->opcode == JUMP || i->opcode == 0xe8 :
-					    i->map == MAP_0F && !i->vex && i->opcode >> 4 == IF_FAR >> 4;
+					    i->map == MAP_0F && !i->vex && !i->evex && i->opcode >> 4 == IF_FAR >> 4;
 	uint64_t next = (uint64_t)code + i->length;
 	if (near)
 		return next + (uint64_t)(int64_t)(int8_t)code[i->length - 1];
@@ -91,8 +91,8 @@ static bool look_at_address(uint64_t at, uint64_t from, uint64_t to)
 	return any;
 }
 
-/* Does it jump into its own function, by a table: to an address with an index, or one that an addition has made? Not so to
-   another function, by a pointer. */
+/* Does it jump into its own function, by a table: to an address with an index, or one that an addition has made? Not
+   so to another function, by a pointer. */
 static bool is_by_table(const uint8_t *code, const struct instruction *i, bool after_addition)
 {
 	const uint8_t *p = code + i->operand_at;
@@ -137,7 +137,7 @@ void stub_look(uint64_t from, uint64_t to)
 		add_target(at);
 }
 
-/* ---- instructions elsewhere ------------------------------------------------------------------------------------------ */
+/* ---- instructions elsewhere -------------------------------------------------------------------- */
 
 static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
 {
@@ -151,9 +151,9 @@ static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
 static bool may_move(const uint8_t *code, const struct instruction *i)
 {
 	uint8_t operation = i->operand_at ? OPERAND_REGISTER(code[i->operand_at]) : 0;
-	if (i->vex || i->address32)
+	if (i->address32)
 		return false;
-	if (i->map == MAP_0F)
+	if (i->map == MAP_0F && !i->vex && !i->evex)
 		return i->opcode > 0x0f && i->opcode != 0x31 && i->opcode != 0xa2 && i->opcode != 0xff;
 	switch (i->map == MAP_ONE ? i->opcode : 0) {
 	case 0x9a:
@@ -203,7 +203,7 @@ static unsigned put_moved(uint8_t *to, const uint8_t *code, const struct instruc
 	return i->length;
 }
 
-/* ---- the stub --------------------------------------------------------------------------------------------------------- */
+/* ---- the stub ---------------------------------------------------------------------------------- */
 
 void stub_write_atomic(uint8_t *at, uint64_t site)
 {
@@ -241,6 +241,15 @@ uint64_t stub_atomic_site(uint64_t pc)
 	return data[0] == (uint64_t)atomic_entry && pc % STUB_SIZE == AT_ITSELF ? data[1] : pc;
 }
 
+uint64_t stub_atomic_again(uint64_t pc)
+{
+	uint64_t site = stub_atomic_site(pc), stub = ALIGN_DOWN(pc, STUB_SIZE);
+	uint8_t jump[BRANCH_SIZE];
+	put_jump(jump, site, stub);
+	bool leads = site != pc && (*(const uint8_t *)site == TRAP || !memcmp((const void *)site, jump, sizeof jump));
+	return site == pc || leads ? site : stub;
+}
+
 bool stub_atomic_leaves(uint64_t resume)
 {
 	const uint8_t *stub = (const uint8_t *)ALIGN_DOWN(resume, STUB_SIZE);
@@ -250,7 +259,7 @@ bool stub_atomic_leaves(uint64_t resume)
 	return !memcmp(stub + AT_RETURN, jump, sizeof jump);
 }
 
-/* ---- the branch to it --------------------------------------------------------------------------------------------------- */
+/* ---- the branch to it -------------------------------------------------------------------------- */
 
 /* Instructions that can be replaced together with the one at `site`, from `from` on, to before `to`. Returns where they
    end, or 0. */

@@ -1,6 +1,6 @@
 /*
- * The length of an x86-64 instruction: prefixes, opcode, operand byte, index byte, displacement, immediate. What follows
- * an opcode stands in a table for each of the manual's opcode maps, a letter for each:
+ * The length of an x86-64 instruction: prefixes, opcode, operand byte, index byte, displacement, immediate. What
+ * follows an opcode stands in a table for each of the manual's opcode maps, a letter for each:
  *
  *   .  nothing                       m  operand byte
  *   b  immediate of 1 byte           M  operand byte, immediate of 1 byte
@@ -89,13 +89,16 @@ static unsigned opcode(const uint8_t *p, unsigned n, struct instruction *i)
 		return n + 2;
 	case 'W':
 		i->vex = true;
+		i->rex = 0x40 | (~p[n + 1] >> 5 & 4);
 		i->map = MAP_0F;
 		i->opcode = p[n + 2];
 		return n + 3;
 	case 'V':
 	case 'E': {
 		unsigned rest = map_one[p[n]] == 'V' ? 3 : 4, map = p[n + 1] & (rest == 3 ? 31 : 7);
-		i->vex = true;
+		i->evex = rest == 4;
+		i->vex = !i->evex;
+		i->rex = 0x40 | (~p[n + 1] >> 5 & 7) | (p[n + 2] >> 4 & 8);
 		i->map = map > MAP_0F3A ? MAP_0F38 : map; /* those of half-precision numbers */
 		i->opcode = p[n + rest];
 		return n + rest + 1;

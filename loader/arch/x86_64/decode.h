@@ -11,8 +11,8 @@ enum opcode_map { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A };
 struct instruction {
 	unsigned length;
 	enum opcode_map map;
-	bool vex; /* or evex: another instruction than the opcode alone says */
-	uint8_t opcode, rex;
+	bool vex, evex;		 /* with that prefix: of AVX, of AVX-512 */
+	uint8_t opcode, rex;	 /* rex: also as vex says it */
 	uint8_t segment;	 /* the prefix byte; 0: none */
 	bool short16, address32; /* prefixes 66 and 67 */
 	uint8_t repeat;		 /* f2, f3, or 0 */

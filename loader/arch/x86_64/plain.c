@@ -6,7 +6,7 @@
  *
  * Found are instructions with an operand in memory. Left out are those that do not access it (lea, nop, prefetches),
  * that go there (call, jmp) or belong to the stack (push, pop), strings, the thread's own control block (%fs: and a
- * positive distance), and vectors of AVX, which these libraries do not have.
+ * positive distance), gathered and scattered vectors, and those of AVX-512.
  *
  * No fence: the op's lock before it and that of the next op are locked instructions, which wait for all stores before.
  */
@@ -105,15 +105,42 @@ static enum effect effect_of_0f(uint8_t opcode, unsigned operation, uint8_t repe
 	return NO_ACCESS;
 }
 
+static enum effect effect_of_0f38(uint8_t opcode, bool vex)
+{
+	switch (opcode) {
+	case 0x90 ... 0x93: return vex ? NO_ACCESS : READS; /* gathers */
+	case 0x2e:
+	case 0x2f:
+	case 0x8e:		  /* by a mask */
+	case 0xf1:		  /* movbe, or a checksum, which reads */
+	case 0xf9: return WRITES; /* movdiri */
+	}
+	return READS;
+}
+
+static enum effect effect_of_0f3a(uint8_t opcode)
+{
+	switch (opcode) {
+	case 0x14 ... 0x17:
+	case 0x19:
+	case 0x1d:
+	case 0x39: return WRITES; /* parts of vectors to memory */
+	}
+	return READS;
+}
+
 static enum effect effect_of(const uint8_t *code, const struct instruction *i)
 {
-	if (i->vex || i->address32 || i->segment == GS || !has_memory(code, i))
+	if (i->evex || i->address32 || i->segment == GS || !has_memory(code, i))
 		return NO_ACCESS;
 	unsigned operation = OPERAND_REGISTER(code[i->operand_at]);
-	if (i->map == MAP_ONE)
-		return effect_of_one(i->opcode, operation);
-	if (i->map == MAP_0F && !(i->opcode == 0xc7 && operation != 1))
-		return effect_of_0f(i->opcode, operation, i->repeat);
+	switch (i->map) {
+	case MAP_ONE: return effect_of_one(i->opcode, operation);
+	case MAP_0F:
+		return i->opcode == 0xc7 && operation != 1 ? NO_ACCESS : effect_of_0f(i->opcode, operation, i->repeat);
+	case MAP_0F38: return effect_of_0f38(i->opcode, i->vex);
+	case MAP_0F3A: return effect_of_0f3a(i->opcode);
+	}
 	return NO_ACCESS;
 }
 
@@ -186,6 +213,8 @@ static unsigned operand_size(const struct instruction *i)
 static unsigned bytes_of(const struct instruction *i)
 {
 	uint8_t o = i->opcode;
+	if (i->vex || i->map == MAP_0F38 || i->map == MAP_0F3A)
+		return i->vex ? 32 : 16;
 	if (i->map == MAP_ONE)
 		return o == 0x63 ? 4 : o >= 0xd8 && o <= 0xdf ? 16 : o & 1 ? operand_size(i) : 1;
 	if (o >= 0x90 && o <= 0x9f)

@@ -1,0 +1,82 @@
+"""Programs that heddle-cc has not built, recorded with --every-access: their data races replay exactly.
+
+The racy programs of tests/bugs, built by gcc alone, and Debian's servers, whose races threads/servers.py can only
+measure. Not seen are accesses that libc's functions and the kernel make for a program, and when memory is taken away
+beside an access: what needs these is left out, with the reason.
+"""
+import glob
+import os
+
+from harness import ROOT, without_ours
+from servers import SERVERS, record
+
+LIBC, KERNEL, MEMORY = 'libc\'s functions race', 'system calls race', 'memory is taken away beside accesses'
+LEFT_OUT = {
+    'compared_bytes': LIBC, 'copied_lines': LIBC, 'copied_strings': LIBC, 'scanned_text': LIBC, 'struct_copy': LIBC, 'claimed_strings': LIBC,
+    'fault_in_libc': LIBC, 'first_call': KERNEL, 'kernel_buffers': KERNEL, 'message_buffers': KERNEL, 'waiting_calls': KERNEL, 'file_buffers': KERNEL,
+    'fault_by_oneself': MEMORY, 'fault_retried': MEMORY, 'own_words': MEMORY, 'protections': MEMORY, 'unmapped': MEMORY,
+}
+FEW = ('lost_update', 'flag_spin', 'mixed_sizes', 'bit_fields', 'double_checked', 'aba', 'string_buffer', 'memcached_incr', 'rcu_misuse',
+       'contest_linked_list', 'many_readers', 'atomic16')
+
+
+def racy(t, name):
+    program = t.compile(os.path.join(ROOT, 'tests', 'bugs', name), ['-latomic'], f'every_access/{os.path.splitext(name)[0]}')
+    trace = t.path(name)
+    recorded = t.record([program], trace=trace, options=['--every-access'], timeout=120)
+    t.check(recorded.status in (0, 1) or recorded.status < 0, f'{name}: {recorded}')
+    for n in range(t.settings.replays):
+        again = t.replay(trace, timeout=120)
+        t.check((again.status, again.out, without_ours(again.err)) == (recorded.status, recorded.out, without_ours(recorded.err)),
+                f'{name}: replay {n + 1}: recorded {recorded}, now {again}')
+
+
+def programs():
+    """Those that need no other compiler."""
+    found = sorted(os.path.basename(p) for p in glob.glob(os.path.join(ROOT, 'tests', 'bugs', '*.c')))
+    return [name for name in found if name[:-2] not in LEFT_OUT]
+
+
+def case_racy_programs(t):
+    for name in programs():
+        if name[:-2] in FEW:
+            racy(t, name)
+
+
+def case_all_racy_programs(t):
+    for name in programs()[t.batch::case_all_racy_programs.batches]:
+        racy(t, name)
+
+
+case_all_racy_programs.only_soak, case_all_racy_programs.batches = True, 6
+
+
+def case_says_what_it_covers(t):
+    """The level of the recording; and that the option is refused where it would do nothing."""
+    source = os.path.join(ROOT, 'tests', 'bugs', 'lost_update.c')
+    t.check(t.record([t.compile(source, ['-latomic'], 'every_access/lost_update')], options=['--every-access'], timeout=60).status in (0, 1), 'no recording')
+    out = t.run_well([t.heddle, 'stat', t.path('trace')]).out
+    t.check(b'every access except inside libc' in out, out.decode())
+    outcome = t.record([t.compile(source, ['-latomic', '-static'], 'every_access/static')], trace=t.path('static'), options=['--every-access'], timeout=60)
+    t.check(outcome.status == 121 and b'static' in outcome.err, f'{outcome}')
+    outcome = t.record(['/bin/true'], trace=t.path('both'), options=['--every-access', '--no-atomics'], timeout=60)
+    t.check(outcome.status == 121 and b'--no-atomics' in outcome.err, f'{outcome}')
+
+
+def served(t, name):
+    t.replays(record(t, SERVERS[name], options=['--every-access', '--checksum']), timeout=240)
+
+
+def case_races_of_memcached(t):
+    served(t, 'memcached -vv')
+
+
+def case_races_of_redis_io_threads(t):
+    served(t, 'redis, 4 io-threads')
+
+
+def case_races_of_python3_switching(t):
+    served(t, 'python3, switching')
+
+
+case_races_of_redis_io_threads.only_soak = case_races_of_python3_switching.only_soak = True

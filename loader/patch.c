@@ -8,8 +8,8 @@
  * Atomic instructions of unmodified programs are led through stubs, too, when the process gets a second thread: see
  * runtime/atomics/.
  *
- * Pools of stubs lie at places that mmap_place() leaves free, found from the
- * site's address alone: so they are the same at record and replay.
+ * Pools of stubs lie at places that mmap_place() leaves free, so that no mapping of the program's is in their way, or at
+ * replay over them.
  */
 #include "loader/patch.h"
 #include "loader/arch/arch.h"
@@ -54,6 +54,24 @@ static bool add_pool(uint64_t base)
 	return true;
 }
 
+/* Where nothing but pools is. */
+static bool add_pool_in_room(uint64_t site)
+{
+	static struct {
+		uint64_t top, used;
+	} rooms[] = { { MAP_LOW_BASE, 0 }, { MAP_PIE_BASE, 0 }, { MAP_MMAP_BASE, 0 } };
+	for (unsigned i = 0; i < COUNT(rooms); i++)
+		while (rooms[i].used < MAP_POOL_ROOM) {
+			uint64_t at = rooms[i].top - rooms[i].used - MAP_POOL_SIZE;
+			if (!in_reach(at, site))
+				break;
+			rooms[i].used += MAP_POOL_SIZE;
+			if (add_pool(at))
+				return true;
+		}
+	return false;
+}
+
 /* The kept-free place in the site's own 64 MiB block, else in a neighbour's. */
 static bool add_pool_near(uint64_t site)
 {
@@ -65,7 +83,9 @@ static bool add_pool_near(uint64_t site)
 		    add_pool(own - step * MAP_POOL_EVERY))
 			return true;
 	}
-	/* a program that covers those places: anywhere in reach */
+	if (add_pool_in_room(site))
+		return true;
+	/* code far from there: anywhere in reach */
 	for (uint64_t d = MAP_POOL_SIZE; d < stub_reach; d += 16 * MAP_POOL_SIZE)
 		if (add_pool(ALIGN_DOWN(site, MAP_POOL_SIZE) + d) ||
 		    (site > d && add_pool(ALIGN_DOWN(site - d, MAP_POOL_SIZE))))

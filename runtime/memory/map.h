@@ -9,7 +9,7 @@
  *   from              to                what
  *   0000_0001_0000    0010_0000_0000    programs linked at a fixed address
  *   0010_0000_0000    0018_0000_0000    PIE program
- *   0018_0000_0000    0020_0000_0000    brk heap
+ *   0018_0000_0000    001f_e000_0000    brk heap
  *   0020_0000_0000    0090_0000_0000    mmap without an address (interpreter and libraries first)
  *   0090_0000_0000    00a0_0000_0000    stacks and TLS of threads, by slot
  *   00a0_0000_0000    00f8_0000_0000    arenas of the allocator, by slot
@@ -30,7 +30,8 @@
  * Stub pools must be in branch range of the code they serve (128 MiB on
  * aarch64). The last 64 KiB of every 64 MiB block of program memory are kept
  * free for them: mmap_place() never hands them out for mappings that fit
- * between two of them.
+ * between two of them. Who needs many (runtime/atomics/) finds them in the 512 MiB
+ * below each place where code is mapped.
  *
  * A kernel with fewer than 47 bits of user addresses (39-bit Android kernels)
  * cannot start the loader; `heddle doctor` says so. RLIMIT_AS and strict
@@ -42,7 +43,7 @@
 
 #define MAP_PIE_BASE	  0x001000000000ul
 #define MAP_BRK_BASE	  0x001800000000ul
-#define MAP_BRK_END	  0x002000000000ul
+#define MAP_BRK_END	  0x001fe0000000ul
 #define MAP_LOW_BASE	  0x000040000000ul /* for MAP_32BIT, as the kernel has it */
 #define MAP_LOW_END	  0x000080000000ul
 #define MAP_MMAP_BASE	  0x002000000000ul
@@ -83,5 +84,6 @@
 
 #define MAP_POOL_EVERY 0x4000000ul /* 64 MiB */
 #define MAP_POOL_SIZE  0x10000ul
+#define MAP_POOL_ROOM  0x20000000ul /* 512 MiB, below MAP_LOW_BASE, MAP_PIE_BASE and MAP_MMAP_BASE */
 
 #endif

@@ -71,6 +71,10 @@ def case_races_of_memcached(t):
     served(t, 'memcached -vv')
 
 
+def case_races_of_apache2(t):
+    served(t, 'apache2')
+
+
 def case_races_of_redis_io_threads(t):
     served(t, 'redis, 4 io-threads')
 

@@ -8,8 +8,8 @@
  * Atomic instructions of unmodified programs are led through stubs, too, when the process gets a second thread: see
  * runtime/atomics/.
  *
- * Pools of stubs lie at places that mmap_place() leaves free, so that no mapping of the program's is in their way, or at
- * replay over them.
+ * Pools of stubs lie at places that mmap_place() leaves free, so that no mapping of the program's is in their way, or
+ * at replay over them.
  */
 #include "loader/patch.h"
 #include "loader/arch/arch.h"

@@ -107,8 +107,8 @@ uint64_t stub_atomic_itself(uint64_t resume);
 uint64_t stub_atomic_site(uint64_t pc);
 /* Where the program can go on to make it again: the site, or if that was replaced together with others, the stub. */
 uint64_t stub_atomic_again(uint64_t pc);
-/* Does the program go on behind the instruction, where a handler may return to? Or is the next one in the stub? */
-bool stub_atomic_leaves(uint64_t resume);
+/* Does the program go on at `next`, behind the instruction, where a handler may return to? Or in the stub? */
+bool stub_atomic_leaves(uint64_t resume, uint64_t next);
 
 /* ---- frame.c: what our signal handlers get from the kernel ------------------------ */
 

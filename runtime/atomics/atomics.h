@@ -17,35 +17,34 @@
 struct regs;
 struct thread;
 
-/* ---- arch/<machine>/atomic.c ------------------------------------------------------------------------- */
+/* ---- arch/<machine>/atomic.c and plain.c ------------------------------------------------------------- */
 
 /* What a load-exclusive saw: the store-exclusive after it takes place if that is still there. */
 struct exclusive {
 	uint64_t address, value[2];
 };
-/* Can all of them be told from others on this machine? */
+/* Can all atomic instructions be told from others on this machine? */
 extern const bool atomics_told;
-bool atomic_is(const uint8_t *code);
-/* Which address the instruction accesses. */
-uint64_t atomic_address(const uint8_t *code, const struct regs *r);
-enum atomic_done { ATOMIC_FAULT, ATOMIC_READ, ATOMIC_WROTE };
-/* Does what the instruction would, but for the program counter. A fault leaves everything as it was. */
-enum atomic_done atomic_perform(const uint8_t *code, struct regs *r, struct exclusive *e);
-
-/* ---- arch/<machine>/plain.c --------------------------------------------------------------------------- */
-
-struct reach {
-	uint64_t address;
-	unsigned bytes;
-};
 /* Bytes of the instruction at `code`, where `room` may be read; 0: it is none that is known. */
 unsigned instruction_length(const uint8_t *code, uint64_t room);
-/* Is it a load or a store that atomic_is() does not tell, of what another thread may access? */
+/* Is it an atomic one that can be told? */
+bool atomic_is(const uint8_t *code);
+/* Is it another load or store, of what another thread may access? */
 bool plain_is(const uint8_t *code);
-/* What it accesses. */
-struct reach plain_reach(const uint8_t *code, const struct regs *r);
-/* As atomic_perform(). */
-enum atomic_done plain_perform(const uint8_t *code, struct regs *r);
+
+/* An access that is about to be made by such an instruction. */
+struct reach {
+	const uint8_t *code;
+	unsigned length; /* of the instruction */
+	bool plain;	 /* atomic_is() does not tell it */
+	uint64_t address;
+	unsigned bytes; /* at least those that are accessed */
+	unsigned how;	/* for reach_perform() alone */
+};
+struct reach reach_at(const uint8_t *code, const struct regs *r);
+enum atomic_done { ATOMIC_FAULT, ATOMIC_READ, ATOMIC_WROTE };
+/* Does what the instruction would, but for the program counter. A fault leaves everything as it was. */
+enum atomic_done reach_perform(const struct reach *a, struct regs *r, struct exclusive *e);
 
 /* ---- find.c ---------------------------------------------------------------------------------------------- */
 

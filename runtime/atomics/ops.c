@@ -90,20 +90,15 @@ static void follow(struct thread *t, struct stamps *s, bool wrote, uint64_t mine
 	s->last = mine;
 }
 
-static enum atomic_done perform(struct thread *t, const uint8_t *code, bool plain)
-{
-	return plain ? plain_perform(code, &t->regs) : atomic_perform(code, &t->regs, &t->exclusive);
-}
-
 /* The pieces are locked upwards, so that no two threads wait for each other. */
-static enum atomic_done record(struct thread *t, const uint8_t *code, bool plain, struct reach reach)
+static enum atomic_done record(struct thread *t, const struct reach *a)
 {
-	uint64_t mine = STAMP(t->slot, op_begin(t)), first = object_of(reach.address);
-	unsigned pieces = (unsigned)((object_of(reach.address + reach.bytes - 1) - first) / PIECE) + 1;
+	uint64_t mine = STAMP(t->slot, op_begin(t)), first = object_of(a->address);
+	unsigned pieces = (unsigned)((object_of(a->address + a->bytes - 1) - first) / PIECE) + 1;
 	struct stamps *s[PIECES];
 	for (unsigned i = 0; i < pieces; i++)
 		s[i] = stamps_lock((void *)(first + i * PIECE));
-	enum atomic_done done = perform(t, code, plain);
+	enum atomic_done done = reach_perform(a, &t->regs, &t->exclusive);
 	for (unsigned i = 0; i < pieces && done != ATOMIC_FAULT; i++)
 		follow(t, s[i], done == ATOMIC_WROTE, mine);
 	if (done != ATOMIC_FAULT)
@@ -115,12 +110,12 @@ static enum atomic_done record(struct thread *t, const uint8_t *code, bool plain
 	return done;
 }
 
-static enum atomic_done replay(struct thread *t, const uint8_t *code, bool plain, struct reach reach)
+static enum atomic_done replay(struct thread *t, const struct reach *a)
 {
 	op_begin(t);
-	enum atomic_done done = perform(t, code, plain);
+	enum atomic_done done = reach_perform(a, &t->regs, &t->exclusive);
 	if (unlikely(races_watch) && done != ATOMIC_FAULT)
-		for (uint64_t at = object_of(reach.address); at < reach.address + reach.bytes; at += PIECE)
+		for (uint64_t at = object_of(a->address); at < a->address + a->bytes; at += PIECE)
 			races_word(t, at, done == ATOMIC_WROTE);
 	if (done != ATOMIC_FAULT)
 		op_end(t);
@@ -129,19 +124,17 @@ static enum atomic_done replay(struct thread *t, const uint8_t *code, bool plain
 
 void atomic_run(struct thread *t)
 {
-	const uint8_t *code = stub_atomic_instruction(t->resume);
-	bool plain = !atomic_is(code);
-	struct reach reach = plain ? plain_reach(code, &t->regs) : (struct reach){ atomic_address(code, &t->regs), 1 };
-	enum atomic_done done = replaying ? replay(t, code, plain, reach) : record(t, code, plain, reach);
+	const struct reach a = reach_at(stub_atomic_instruction(t->resume), &t->regs);
+	enum atomic_done done = (replaying ? replay : record)(t, &a);
 	if (done == ATOMIC_FAULT) {
 		t->order_paused = false;
 		t->resume = stub_atomic_itself(t->resume);
 		return;
 	}
-	(plain ? remember_plain : remember)(t, object_of(reach.address));
-	t->regs.pc += instruction_length(code, UINT64_MAX);
+	(a.plain ? remember_plain : remember)(t, object_of(a.address));
+	t->regs.pc += a.length;
 	stub_push_frame(&t->regs, t->regs.sp); /* it may have changed a register that the stub takes from there */
-	if (unlikely(t->held || replaying) && stub_atomic_leaves(t->resume))
+	if (unlikely(t->held || replaying) && stub_atomic_leaves(t->resume, t->regs.pc))
 		signals_deliver(t, false);
 	log_settled(t, true);
 }

@@ -98,13 +98,14 @@ static struct regs random_registers(void)
 	return r;
 }
 
-static bool in_reach(struct reach reach, uint64_t byte)
+static bool in_reach(const struct reach *a, uint64_t byte)
 {
 	uint64_t at = (uint64_t)cells + byte;
-	return at >= reach.address && at < reach.address + reach.bytes;
+	return at >= a->address && at < a->address + a->bytes;
 }
 
-static void same_outside(struct reach reach, const uint64_t *a, const uint64_t *b, bool inside_too, const char *name)
+static void same_outside(const struct reach *reach, const uint64_t *a, const uint64_t *b, bool inside_too,
+			 const char *name)
 {
 	for (uint64_t n = 0; n < sizeof cells; n++)
 		if (((const uint8_t *)a)[n] != ((const uint8_t *)b)[n] && (inside_too || !in_reach(reach, n))) {
@@ -120,9 +121,9 @@ static void compare(const uint8_t *code, const char *name, bool writes)
 	vector[0] = value(), vector[1] = value();
 	uint64_t given[2] = { vector[0], vector[1] }, got[2];
 	struct regs r = random_registers(), first = r, second = r;
-	struct reach reach = plain_reach(code, &r);
+	const struct reach access = reach_at(code, &r), *reach = &access;
 	memcpy(before, cells, sizeof cells);
-	enum atomic_done done = plain_perform(code, &first);
+	enum atomic_done done = reach_perform(&access, &first, 0);
 	memcpy(got, vector, sizeof got);
 	memcpy(again, cells, sizeof cells);
 	same_outside(reach, before, cells, done == ATOMIC_READ, name);
@@ -131,7 +132,7 @@ static void compare(const uint8_t *code, const char *name, bool writes)
 	for (uint64_t byte = 0; byte < sizeof cells; byte++)
 		((uint8_t *)cells)[byte] = in_reach(reach, byte) ? ((uint8_t *)before)[byte] : (uint8_t)value();
 	memcpy(vector, given, sizeof given);
-	plain_perform(code, &second);
+	reach_perform(&access, &second, 0);
 	first.flags &= FLAGS_OF_RESULTS, second.flags &= FLAGS_OF_RESULTS;
 	if (memcmp(&first, &second, sizeof first) || memcmp(got, vector, sizeof got))
 		fprintf(stderr, "%s: reads beyond its reach\n", name);
@@ -159,11 +160,11 @@ static void all(const uint8_t *code, const uint8_t *end, const char *const *name
 /* From where the instruction lies, if `here`. */
 static void address(const char *bytes, unsigned n, uint64_t expected, bool here)
 {
-	static uint8_t code[16];
+	static uint8_t code[INSTRUCTION_LOOK];
 	struct regs r = { .rax = 0x100, .rbp = 0x200, .sp = 0x300, .r12 = 0x400, .r13 = 0x500, .rsi = 3, .r14 = 5 };
 	memcpy(code, bytes, n);
 	EXPECT(instruction_length(code, n) == n && instruction_length(code, n - 1) == 0);
-	EXPECT(plain_reach(code, &r).address - (here ? (uint64_t)code : 0) == expected);
+	EXPECT(reach_at(code, &r).address - (here ? (uint64_t)code : 0) == expected);
 }
 #define ADDRESS(bytes, expected, here) address(bytes, sizeof bytes - 1, expected, here)
 

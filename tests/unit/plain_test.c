@@ -101,8 +101,9 @@ static void compare(const uint32_t *code, const char *name)
 	by_machine(code, &machine);
 	memcpy(theirs, vectors[2], sizeof theirs);
 	memcpy(vectors[2], given, sizeof given);
-	struct reach reach = plain_reach((const uint8_t *)code, &ours);
-	enum atomic_done done = plain_perform((const uint8_t *)code, &ours);
+	struct reach reach;
+	plain_reach(*code, &ours, &reach);
+	enum atomic_done done = plain_perform(*code, &ours);
 	machine.x[10] -= (uint64_t)cells[0];
 	ours.x[10] -= (uint64_t)cells[1];
 	bool same = !memcmp(cells[0], cells[1], sizeof before) && !memcmp(&machine, &ours, sizeof ours) &&

@@ -7,6 +7,7 @@
  * 67 ns. A load-exclusive keeps what it saw, and the store-exclusive compares: it takes place also if the value went
  * and came back meanwhile, which no program can rely on not to happen, since its value would tell it nothing else.
  */
+#include "loader/arch/aarch64/plain.h"
 #include "runtime/atomics/atomics.h"
 #include "runtime/runtime.h"
 
@@ -82,11 +83,6 @@ static void set(struct regs *r, unsigned n, uint64_t value)
 static uint64_t address_of(uint32_t i, const struct regs *r)
 {
 	return RN(i) == 31 ? r->sp : r->x[RN(i)];
-}
-
-uint64_t atomic_address(const uint8_t *code, const struct regs *r)
-{
-	return address_of(word(code), r);
 }
 
 static int64_t as_signed(uint64_t v, unsigned size)
@@ -229,9 +225,20 @@ static enum atomic_done perform(uint32_t i, struct regs *r, struct exclusive *e)
 	return ATOMIC_FAULT;
 }
 
-enum atomic_done atomic_perform(const uint8_t *code, struct regs *r, struct exclusive *e)
+struct reach reach_at(const uint8_t *code, const struct regs *r)
 {
-	enum atomic_done done = perform(word(code), r, e);
+	struct reach a = { .code = code, .length = 4, .plain = !atomic_is(code), .bytes = 1 };
+	if (a.plain)
+		plain_reach(word(code), r, &a);
+	else
+		a.address = address_of(word(code), r); /* whose piece holds all of it */
+	return a;
+}
+
+enum atomic_done reach_perform(const struct reach *a, struct regs *r, struct exclusive *e)
+{
+	uint32_t i = word(a->code);
+	enum atomic_done done = a->plain ? plain_perform(i, r) : perform(i, r, e);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return done;
 }

@@ -6,11 +6,11 @@
  * structures of vectors. Also left out is what saves registers on the stack, and takes them back: pairs by sp, and an
  * sp that moves.
  *
- * A full barrier stands behind each, as in atomic.c, so that what a thread does with one word and then with another
- * comes in that order for all.
+ * A full barrier stands behind each, as behind those in atomic.c (reach_perform()), so that what a thread does with one
+ * word and then with another comes in that order for all.
  */
 #include "loader/arch/arch.h"
-#include "runtime/atomics/atomics.h"
+#include "loader/arch/aarch64/plain.h"
 #include "runtime/runtime.h"
 
 enum where { OFFSET, MOVED_BEFORE, MOVED_AFTER, BY_REGISTER };
@@ -81,11 +81,6 @@ static bool decode(uint32_t i, struct shape *s)
 	return (i & 0x3b204c00) == 0x38204800 && one_register(i, s);
 }
 
-static uint32_t word(const uint8_t *code)
-{
-	return *(const uint32_t *)code;
-}
-
 unsigned instruction_length(const uint8_t *code, uint64_t room)
 {
 	(void)code;
@@ -95,7 +90,7 @@ unsigned instruction_length(const uint8_t *code, uint64_t room)
 bool plain_is(const uint8_t *code)
 {
 	struct shape s;
-	uint32_t instruction = word(code);
+	uint32_t instruction = *(const uint32_t *)code;
 	return decode(instruction, &s) && !(RN(instruction) == SP && (s.count == 2 || s.where != OFFSET));
 }
 
@@ -127,11 +122,12 @@ static uint64_t address_of(uint32_t i, const struct shape *s, const struct regs 
 	return s->where == MOVED_AFTER ? base_of(i, r) : base_of(i, r) + (uint64_t)s->offset;
 }
 
-struct reach plain_reach(const uint8_t *code, const struct regs *r)
+void plain_reach(uint32_t instruction, const struct regs *r, struct reach *a)
 {
 	struct shape s;
-	decode(word(code), &s);
-	return (struct reach){ address_of(word(code), &s, r), s.bytes * s.count };
+	decode(instruction, &s);
+	a->address = address_of(instruction, &s, r);
+	a->bytes = s.bytes * s.count;
 }
 
 /* ---- a register and its bytes in memory ------------------------------------------------------------------------ */
@@ -187,16 +183,14 @@ static bool perform(uint32_t i, const struct shape *s, uint64_t at, struct regs 
 	return true;
 }
 
-enum atomic_done plain_perform(const uint8_t *code, struct regs *r)
+enum atomic_done plain_perform(uint32_t instruction, struct regs *r)
 {
 	struct shape s;
-	uint32_t instruction = word(code);
 	decode(instruction, &s);
 	uint64_t base = base_of(instruction, r) + (uint64_t)s.offset;
 	if (!perform(instruction, &s, address_of(instruction, &s, r), r))
 		return ATOMIC_FAULT;
 	if (s.where == MOVED_BEFORE || s.where == MOVED_AFTER)
 		*(RN(instruction) == SP ? &r->sp : &r->x[RN(instruction)]) = base;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return s.loads ? ATOMIC_READ : ATOMIC_WROTE;
 }

@@ -100,9 +100,9 @@ uint64_t stub_atomic_again(uint64_t pc)
 	return stub_atomic_site(pc);
 }
 
-bool stub_atomic_leaves(uint64_t resume)
+bool stub_atomic_leaves(uint64_t resume, uint64_t next)
 {
-	(void)resume;
+	(void)resume, (void)next;
 	return true;
 }
 

@@ -4,8 +4,8 @@
  * A branch has five bytes, most such instructions fewer. The branch then takes the place of its neighbours, too, which
  * run in the stub before it and after it; among them may be others with a stub of their own, which that leads to.
  * Nobody may jump between the replaced ones, so all code of the object is looked at first (stub_look()): where a
- * branch, or a table of branches, leads is a target. Calls are not replaced: their return address is the program's.
- * Where no five bytes are found, a byte that traps leads there (patch_trapped()).
+ * branch, or a table of branches, leads is a target. A call leaves the program's return address behind, which is then
+ * where the replaced ones end. Where no five bytes are found, a byte that traps leads there (patch_trapped()).
  *
  * A debugger's breakpoint is a byte, too: at a function, behind its prologue, or where a call returns. So what a
  * debugger takes for a prologue is not replaced together with what follows.
@@ -30,7 +30,7 @@
  * 96  the replaced instructions before it; jmp 0
  */
 enum { AT_DATA = 24, AT_RETURN = 40, AT_ITSELF = 72, AT_LANDING = 96, TRAP = 0xf4 /* hlt */ };
-enum { JUMP = 0xe9, JUMP_SHORT = 0xeb, IF = 0x70, IF_FAR = 0x80, LEA = 0x8d, BRANCH_SIZE = 5 };
+enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb, IF = 0x70, IF_FAR = 0x80, LEA = 0x8d, BRANCH_SIZE = 5 };
 
 /* ---- where somebody may jump to ---------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ static uint64_t leads_to(const uint8_t *code, const struct instruction *i)
 	int32_t far;
 	bool near = i->map == MAP_ONE &&
 		    (i->opcode == JUMP_SHORT || i->opcode >> 4 == IF >> 4 || (i->opcode & 0xfc) == 0xe0);
-	bool long_way = i->map == MAP_ONE ? i->opcode == JUMP || i->opcode == 0xe8 :
+	bool long_way = i->map == MAP_ONE ? i->opcode == JUMP || i->opcode == CALL :
 					    i->map == MAP_0F && !i->vex && !i->evex && i->opcode >> 4 == IF_FAR >> 4;
 	uint64_t next = (uint64_t)code + i->length;
 	if (near)
@@ -147,7 +147,12 @@ static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
 	return BRANCH_SIZE;
 }
 
-/* May it run in a stub? Not so what leaves the address of the next one behind, or traps there. */
+static bool is_call(const struct instruction *i)
+{
+	return i->map == MAP_ONE && i->opcode == CALL;
+}
+
+/* May it run in a stub? Not so what traps there. */
 static bool may_move(const uint8_t *code, const struct instruction *i)
 {
 	uint8_t operation = i->operand_at ? OPERAND_REGISTER(code[i->operand_at]) : 0;
@@ -156,8 +161,6 @@ static bool may_move(const uint8_t *code, const struct instruction *i)
 	if (i->map == MAP_0F && !i->vex && !i->evex)
 		return i->opcode > 0x0f && i->opcode != 0x31 && i->opcode != 0xa2 && i->opcode != 0xff;
 	switch (i->map == MAP_ONE ? i->opcode : 0) {
-	case 0x9a:
-	case 0xe8:	    /* calls */
 	case 0xcc ... 0xcf: /* interrupts */
 	case 0xe0 ... 0xe7: /* loops, ports */
 	case 0xec ... 0xef:
@@ -179,11 +182,31 @@ static bool falls_through(const struct instruction *i)
 	       !(i->map == MAP_0F && i->opcode == 0x0b);
 }
 
+/* As the call of `target` that returns to `back`, without a change of the flags. */
+static unsigned put_call(uint8_t *to, uint64_t target, uint64_t back)
+{
+	uint8_t bytes[] = { 0x48, 0x8d, 0x64, 0x24, 0xf8,	     /* lea -8(%rsp), %rsp */
+			    0xc7, 0x04, 0x24, 0,    0,	  0, 0,	     /* movl $, (%rsp) */
+			    0xc7, 0x44, 0x24, 0x04, 0,	  0, 0, 0 }; /* movl $, 4(%rsp) */
+	memcpy(bytes + 8, &back, 4);
+	memcpy(bytes + 16, (uint8_t *)&back + 4, 4);
+	memcpy(to, bytes, sizeof bytes);
+	return sizeof bytes + put_jump(to + sizeof bytes, (uint64_t)to + sizeof bytes, target);
+}
+
+/* At most so many bytes. */
+static unsigned moved_size(const struct instruction *i)
+{
+	return is_call(i) ? 25 : MAX(i->length, 1 + BRANCH_SIZE);
+}
+
 /* Returns its bytes there. */
 static unsigned put_moved(uint8_t *to, const uint8_t *code, const struct instruction *i)
 {
 	uint64_t target = leads_to(code, i);
 	int32_t distance;
+	if (is_call(i))
+		return put_call(to, target, (uint64_t)code + i->length);
 	if (target) {
 		bool always = i->map == MAP_ONE && (i->opcode == JUMP || i->opcode == JUMP_SHORT);
 		unsigned n = always ? 0 : 1;
@@ -250,13 +273,11 @@ uint64_t stub_atomic_again(uint64_t pc)
 	return site == pc || leads ? site : stub;
 }
 
-bool stub_atomic_leaves(uint64_t resume)
+bool stub_atomic_leaves(uint64_t resume, uint64_t next)
 {
-	const uint8_t *stub = (const uint8_t *)ALIGN_DOWN(resume, STUB_SIZE);
 	uint8_t jump[BRANCH_SIZE];
-	uint64_t site = stub_atomic_site((uint64_t)stub + AT_ITSELF);
-	put_jump(jump, (uint64_t)stub + AT_RETURN, site + instruction_length(stub + AT_ITSELF, INSTRUCTION_MOST));
-	return !memcmp(stub + AT_RETURN, jump, sizeof jump);
+	put_jump(jump, resume, next);
+	return !memcmp((const void *)resume, jump, sizeof jump);
 }
 
 /* ---- the branch to it -------------------------------------------------------------------------- */
@@ -268,13 +289,20 @@ static uint64_t extent(uint64_t from, uint64_t site, uint64_t to)
 	struct instruction i = { 0 };
 	uint64_t at = from;
 	while (at <= site || at < from + BRANCH_SIZE) {
-		bool goes_on = at == from || (falls_through(&i) && !is_target(at));
-		if (!goes_on || !decode((const uint8_t *)at, to - at, &i) || !may_move((const uint8_t *)at, &i))
+		bool goes_on = at == from || (falls_through(&i) && !is_call(&i) && !is_target(at));
+		if (!goes_on || !decode((const uint8_t *)at, to - at, &i) ||
+		    !(patch_trapped(at) || may_move((const uint8_t *)at, &i)))
 			return 0;
 		at += i.length;
 	}
 	return at;
 }
+
+/* The last jump from a stub back to the code. */
+static struct {
+	uint8_t *jump;
+	uint64_t to;
+} way_out;
 
 /* The instructions from `at` up to `end` behind one another in the stub, and a jump to `end`; or, before that, to the
    stub of one that accesses memory. False: they do not fit. */
@@ -288,11 +316,15 @@ static bool put_until(uint8_t *stub, unsigned n, unsigned room, uint64_t at, uin
 			break;
 		}
 		decode((const uint8_t *)at, end - at, &i);
-		if (n + MAX(i.length, 1 + BRANCH_SIZE) + BRANCH_SIZE > room)
+		if (n + moved_size(&i) + BRANCH_SIZE > room)
 			return false;
 		n += put_moved(stub + n, (const uint8_t *)at, &i);
 	}
 	put_jump(stub + n, (uint64_t)stub + n, jump);
+	if (jump == end) {
+		way_out.jump = stub + n;
+		way_out.to = end;
+	}
 	return true;
 }
 
@@ -326,6 +358,10 @@ struct lead stub_lead(uint8_t *stub, uint64_t site, uint64_t from, uint64_t to)
 		put_jump(lead.bytes, starts[n], (uint64_t)stub + (n ? AT_LANDING : 0));
 		return lead;
 	}
+	/* who comes from the stub before it need not trap */
+	if (way_out.to == site && !is_target(site))
+		put_jump(way_out.jump, (uint64_t)way_out.jump, (uint64_t)stub);
 	uint64_t after = site + instruction_length((const uint8_t *)site, to - site);
+	put_until(stub, AT_RETURN, AT_ITSELF - AT_RETURN, after, after, after);
 	return (struct lead){ .from = site, .to = after, .size = 1, .bytes = { TRAP } };
 }

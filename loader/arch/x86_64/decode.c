@@ -142,17 +142,36 @@ static unsigned immediate(char kind, const uint8_t *p, const struct instruction 
 	return 0;
 }
 
-bool decode(const uint8_t *code, uint64_t room, struct instruction *i)
+static bool decode_bytes(const uint8_t *p, struct instruction *i)
 {
-	uint8_t p[2 * INSTRUCTION_MOST] = { 0 }; /* what a wrong one takes for its parts may lie behind it */
-	memcpy(p, code, MIN(room, INSTRUCTION_MOST));
 	*i = (struct instruction){ 0 };
 	unsigned n = opcode(p, prefixes(p, i), i);
 	char kind = follows(i->map, i->opcode);
-	if (!kind || strchr("xpRVWE234", kind))
-		return false;
-	if (strchr("mMZtT", kind))
-		n = operand(p, n, i);
+	switch (kind) {
+	case 'm':
+	case 'M':
+	case 'Z':
+	case 't':
+	case 'T': n = operand(p, n, i); break;
+	case '.':
+	case 'b':
+	case 'z':
+	case 'r':
+	case 'w':
+	case 'e':
+	case 'v':
+	case 'o': break;
+	default: return false;
+	}
 	i->length = n + immediate(kind, p, i);
-	return i->length <= INSTRUCTION_MOST && i->length <= room;
+	return i->length <= INSTRUCTION_MOST;
+}
+
+bool decode(const uint8_t *code, uint64_t room, struct instruction *i)
+{
+	uint8_t copy[INSTRUCTION_LOOK] = { 0 };
+	if (room >= sizeof copy)
+		return decode_bytes(code, i);
+	memcpy(copy, code, room);
+	return decode_bytes(copy, i) && i->length <= room;
 }

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #define INSTRUCTION_MOST 15 /* bytes */
+/* What is none, or ends too early, may be taken apart beyond its end: where so much may be read, nothing is copied. */
+#define INSTRUCTION_LOOK (INSTRUCTION_MOST + 8)
 
 enum opcode_map { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A };
 
@@ -35,6 +37,12 @@ enum { MODE_REGISTER = 3, BASE_INDEXED = 4, BASE_NONE = 5 };
 static inline bool has_memory(const uint8_t *code, const struct instruction *i)
 {
 	return i->operand_at && OPERAND_MODE(code[i->operand_at]) != MODE_REGISTER;
+}
+
+/* Does it read and write at once: by its prefix, or by itself? */
+static inline bool is_told(const struct instruction *i)
+{
+	return i->locked || (i->map == MAP_ONE && (i->opcode == 0x86 || i->opcode == 0x87));
 }
 
 /* Is its operand relative to the address of the next instruction? */

@@ -224,22 +224,25 @@ static unsigned bytes_of(const struct instruction *i)
 	return 16;
 }
 
-struct reach plain_reach(const uint8_t *code, const struct regs *r)
+struct reach reach_at(const uint8_t *code, const struct regs *r)
 {
 	struct instruction i;
-	decode(code, INSTRUCTION_MOST, &i);
-	return (struct reach){ address_of(code, &i, r), bytes_of(&i) };
+	decode(code, INSTRUCTION_LOOK, &i); /* in a stub there is room */
+	return (struct reach){ .code = code,
+			       .length = i.length,
+			       .plain = !is_told(&i),
+			       .address = address_of(code, &i, r),
+			       .bytes = bytes_of(&i),
+			       .how = effect_of(code, &i) };
 }
 
-enum atomic_done plain_perform(const uint8_t *code, struct regs *r)
+enum atomic_done reach_perform(const struct reach *a, struct regs *r, struct exclusive *e)
 {
 	enum { EQUAL = 0x40 };
-	struct instruction i;
-	decode(code, INSTRUCTION_MOST, &i);
-	enum effect effect = effect_of(code, &i);
-	if (instruction_run(code, r))
+	(void)e;
+	if (instruction_run(a->code, r))
 		return ATOMIC_FAULT;
-	if (effect == COMPARES)
+	if (a->how == COMPARES)
 		return r->flags & EQUAL ? ATOMIC_WROTE : ATOMIC_READ;
-	return effect == READS ? ATOMIC_READ : ATOMIC_WROTE;
+	return a->how == READS ? ATOMIC_READ : ATOMIC_WROTE;
 }

@@ -4,6 +4,7 @@ A case is a function that gets a Trial. It fails by raising Failure (Trial.check
 Skip with a reason, and passes by returning.
 """
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -122,6 +123,13 @@ class Trial:
 
     def skip(self, reason):
         raise Skip(reason)
+
+    def need_of_machine(self, what):
+        """Skips the case if this line of `heddle doctor` is not ok."""
+        line = re.search(rf'^(\w+) +{re.escape(what)} +(.*)$', self.run([self.heddle, 'doctor']).out.decode(), re.M)
+        self.check(line, f'heddle doctor has no line {what}')
+        if line.group(1) != 'ok':
+            self.skip(line.group(2))
 
     def need_root(self):
         if os.geteuid() != 0:

@@ -49,7 +49,7 @@ def run_line(source):
     words = [w.partition('=') for w in shlex.split(found.group(1))] if found else []
     known = {'args', 'status', 'signal', 'stdin', 'static', 'no-checksum', 'known-failure', 'measured', 'flags', 'sources', 'same',
              'varies', 'options-aarch64', 'options-x86_64', 'check', 'timeout', 'options', 'root', 'no-plain', 'fails', 'gallery',
-             'heddle-cc', 'our-addresses'}
+             'heddle-cc', 'our-addresses', 'needs'}
     for key, _, _ in words:
         if key not in known:
             sys.exit(f'{source}: unknown key {key} in its run: line (known: {" ".join(sorted(known))})')
@@ -91,6 +91,8 @@ def program_cases(folder, source, level):
     def function(trial, build, options):
         if 'root' in keys:
             trial.need_root()
+        if 'needs' in keys:
+            trial.need_of_machine(keys['needs'])
         for option in options:
             trial.need_option('record', option.partition('=')[0])
         flags = shlex.split(keys.get('flags', '')) + (['-static'] if 'static' in keys else [])

@@ -2,7 +2,7 @@
  * Reads the cycle counter by an instruction, not by a call. Where the kernel
  * lets it trap, its values are recorded, in order with the calls around it.
  */
-// run: varies
+// run: varies needs="cycle counter"
 #include <stdio.h>
 #include <unistd.h>
 

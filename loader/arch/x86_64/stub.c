@@ -55,7 +55,6 @@ enum {
 	JUMP = 0xe9,
 	JUMP_SHORT = 0xeb,
 	PREFIX = 0x48, /* means nothing to a jump */
-	LONGEST = 15,  /* bytes of an instruction */
 	BETWEEN = 24,  /* bytes between the mov and the call that are looked at */
 	GIVEN_UP = 1,
 	NUMBER_OF_RT_SIGRETURN = 15,
@@ -114,78 +113,41 @@ void stub_write(uint8_t *at, uint64_t site)
 
 /* ---- instructions that may run elsewhere ------------------------------------------ */
 
-/*
- * Bytes of a memory or register operand, or 0 if it must stay where it is:
- * relative to the pc, or memory other than the stack, where a fault would show
- * the wrong pc. `touches`: the instruction accesses the memory.
- */
-static unsigned operand_length(const uint8_t *p, uint8_t rex, bool touches)
+/* Is its memory on the stack: by rsp or rbp, without an index? */
+static bool is_on_stack(const uint8_t *p, const struct instruction *i)
 {
-	unsigned mod = p[0] >> 6, rm = p[0] & 7, base = rm, n = 1;
-	bool index = false;
-	if (mod == 3)
-		return 1;
-	if (rm == 4) {
-		base = p[1] & 7;
-		index = (p[1] >> 3 & 7) != 4 || (rex & 2);
-		n = 2;
-	}
-	if (mod == 0 && base == 5)
-		return 0;
-	bool stack = (base == 4 || base == 5) && !(rex & 1) && !index;
-	if (touches && !stack)
-		return 0;
-	return n + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+	const uint8_t *operand = p + i->operand_at;
+	bool indexed = OPERAND_BASE(operand[0]) == BASE_INDEXED;
+	unsigned base = OPERAND_BASE(operand[indexed]);
+	bool index = indexed && (OPERAND_REGISTER(operand[1]) != 4 || i->rex & 2);
+	bool none = OPERAND_MODE(operand[0]) == 0 && base == 5;
+	return (base == 4 || base == 5) && !(i->rex & 1) && !index && !none;
 }
 
-/* Length of the two-byte opcode at p[0] = 0x0f, or 0. */
-static unsigned extended_length(const uint8_t *p, uint8_t rex)
+/* Does it the same anywhere, goes on to the next one, and faults at most for want of stack? */
+static bool is_simple(const uint8_t *p, const struct instruction *i)
 {
-	unsigned n;
-	switch (p[1]) {
-	case 0x1f: /* nop */ n = operand_length(p + 2, rex, false); break;
-	case 0x40 ... 0x4f: /* cmov */
-	case 0x90 ... 0x9f: /* set */
-	case 0xaf:	    /* imul */
-	case 0xb6:
-	case 0xb7:
-	case 0xbe:
-	case 0xbf: /* movzx, movsx */ n = operand_length(p + 2, rex, true); break;
-	default: return 0;
-	}
-	return n ? n + 2 : 0;
-}
-
-/* Length of an instruction that does the same anywhere, goes on to the next one, and faults at most
-   for want of stack; 0 for all others. p holds at least LONGEST bytes. */
-static unsigned simple_length(const uint8_t *p)
-{
-	uint8_t rex = 0;
-	unsigned n = 0, operand = 0, immediate = 0;
-	if ((p[0] & 0xf0) == 0x40) {
-		rex = *p++;
-		n = 1;
-	}
-	bool selector = (p[1] >> 3 & 7) == 0; /* the operation in the operand byte is number 0 */
-	switch (p[0]) {
-	case 0x0f: operand = extended_length(p, rex); return operand ? n + operand : 0;
+	bool touches = true;
+	if (i->vex || i->evex || i->short16 || i->address32 || i->repeat || i->locked || i->segment)
+		return false;
+	switch (i->map << 8 | i->opcode) {
 	case 0x50 ... 0x5f: /* push, pop */
 	case 0x90:	    /* nop */
 	case 0x98:
-	case 0x99: /* cdqe, cqo */ return n + 1;
-	case 0xb0 ... 0xb7: /* mov $, byte */
-	case 0x24:
-	case 0x3c:
-	case 0xa8: /* and, cmp, test $, %al */ return n + 2;
-	case 0xb8 ... 0xbf: /* mov $, register */ return n + (rex & 8 ? 9 : 5);
+	case 0x99:	    /* cdqe, cqo */
+	case 0xb0 ... 0xbf: /* mov $, register */
 	case 0x05:
 	case 0x0d:
+	case 0x24:
 	case 0x25:
 	case 0x2d:
 	case 0x35:
+	case 0x3c:
 	case 0x3d:
-	case 0xa9: /* arithmetic $, %eax */ return n + 5;
-	case 0x8d: /* lea */ operand = operand_length(p + 1, rex, false); break;
+	case 0xa8:
+	case 0xa9: return true; /* arithmetic $, %eax or %al */
+	case 0x8d:
+	case 0x11f: touches = false; break; /* lea, nop */
 	case 0x00 ... 0x03:
 	case 0x08 ... 0x0b:
 	case 0x20 ... 0x23:
@@ -193,34 +155,39 @@ static unsigned simple_length(const uint8_t *p)
 	case 0x30 ... 0x33:
 	case 0x38 ... 0x3b: /* arithmetic */
 	case 0x63:	    /* movslq */
-	case 0x84:
-	case 0x85:	    /* test */
-	case 0x88 ... 0x8b: /* mov */
-	case 0xd1:
-	case 0xd3: /* shifts */ operand = operand_length(p + 1, rex, true); break;
-	case 0xc7:
-		if (!selector)
-			return 0;
-		/* fall through */
 	case 0x69:
-	case 0x81:
-		operand = operand_length(p + 1, rex, true);
-		immediate = 4;
-		break;
-	case 0xc6:
-		if (!selector)
-			return 0;
-		/* fall through */
-	case 0x6b:
+	case 0x6b: /* imul */
 	case 0x80:
-	case 0x83:
+	case 0x81:
+	case 0x83:	    /* arithmetic $ */
+	case 0x84 ... 0x85: /* test */
+	case 0x88 ... 0x8b: /* mov */
 	case 0xc0:
 	case 0xc1:
-		operand = operand_length(p + 1, rex, true);
-		immediate = 1;
-		break;
+	case 0xd1:
+	case 0xd3:	      /* shifts */
+	case 0x140 ... 0x14f: /* cmov */
+	case 0x190 ... 0x19f: /* set */
+	case 0x1af:	      /* imul */
+	case 0x1b6:
+	case 0x1b7:
+	case 0x1be:
+	case 0x1bf: break; /* movzx, movsx */
+	case 0xc6:
+	case 0xc7:
+		if (OPERAND_REGISTER(p[i->operand_at]))
+			return false;
+		break; /* mov $ */
+	default: return false;
 	}
-	return operand ? n + 1 + operand + immediate : 0;
+	return !has_memory(p, i) || (!is_pc_relative(p, i) && (!touches || is_on_stack(p, i)));
+}
+
+/* Its length, or 0 if it is not simple. p holds at least INSTRUCTION_MOST bytes. */
+static unsigned simple_length(const uint8_t *p)
+{
+	struct instruction i;
+	return decode(p, INSTRUCTION_MOST, &i) && is_simple(p, &i) ? i.length : 0;
 }
 
 /* ---- after --------------------------------------------------------------------------- */
@@ -350,14 +317,14 @@ static unsigned patch_before(uint8_t *stub, uint64_t site, uint32_t nr, const ui
 	return 0;
 }
 _Static_assert(AT_LANDING + 7 + BETWEEN + 2 <= STUB_SIZE, "what was before the call fits");
-_Static_assert(AT_TAIL + LONGEST + 5 <= AT_LANDING, "what was after it fits");
+_Static_assert(AT_TAIL + INSTRUCTION_MOST + 5 <= AT_LANDING, "what was after it fits");
 
 /* ---- both ------------------------------------------------------------------------------ */
 
 unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)
 {
-	enum { BEFORE = BETWEEN + 16, AFTER = SYSCALL_SIZE + LONGEST };
-	uint8_t code[BEFORE + AFTER + LONGEST], *call = code + BEFORE;
+	enum { BEFORE = BETWEEN + 16, AFTER = SYSCALL_SIZE + INSTRUCTION_MOST };
+	uint8_t code[BEFORE + AFTER + INSTRUCTION_MOST], *call = code + BEFORE;
 	unsigned before = BEFORE, in_page = (unsigned)MIN(BEFORE, site & 4095);
 	memset(code, 0xcc, sizeof code);
 	/* unwinders know the end of a handler by its bytes */

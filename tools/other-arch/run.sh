@@ -155,7 +155,7 @@ say "booting; the output is also in $top/console.log"
 setpriv --pdeathsig TERM timeout 7200 nice -n 19 \
 	$emulator -cpu "$cpu" -accel tcg -smp 2 -m 4096 -nic none -display none -monitor none -serial stdio -no-reboot \
 	-kernel "$(ls "$top"/kernel/boot/vmlinuz-*)" -initrd "$top/initrd" -append "console=$console quiet panic=-1" </dev/null |
-	tr -d '\r' | tee "$top/console.log"
+	sed -u 's,\r,,g' | tee "$top/console.log"
 
 # One count of all parts; a part that did not come to its end is a failure.
 awk -v parts=${#parts[@]} -v machine=$machine '

@@ -51,6 +51,18 @@ def case_all_racy_programs(t):
 case_all_racy_programs.only_soak, case_all_racy_programs.batches = True, 6
 
 
+def case_tables_of_branches(t):
+    """A switch, as both compilers make it, in programs at fixed addresses or not."""
+    source = os.path.join(ROOT, 'tests', 'threads', 'parts', 'switches.c')
+    for compiler in ('gcc', 'clang'):
+        for number, flags in enumerate((['-O0'], ['-O0', '-no-pie'], ['-O2'], ['-O2', '-no-pie'], ['-Os'], ['-O3', '-march=native'])):
+            program = t.compile(source, flags, f'every_access/switches-{compiler}-{number}', compiler)
+            trace = t.path(f'{compiler}-{number}')
+            recorded = t.record([program], trace=trace, options=['--every-access'], timeout=60)
+            t.check(recorded.status == 0, f'{compiler} {flags}: {recorded}')
+            t.replays(recorded, trace=trace, times=2)
+
+
 def case_says_what_it_covers(t):
     """The level of the recording; and that the option is refused where it would do nothing."""
     source = os.path.join(ROOT, 'tests', 'bugs', 'lost_update.c')

@@ -91,16 +91,27 @@ static bool look_at_address(uint64_t at, uint64_t from, uint64_t to)
 	return any;
 }
 
-/* Does it jump into its own function, by a table: to an address with an index, or one that an addition has made? Not
-   so to another function, by a pointer. */
-static bool is_by_table(const uint8_t *code, const struct instruction *i, bool after_addition)
+/* Has it an operand in memory with an index? */
+static bool is_indexed(const uint8_t *code, const struct instruction *i)
 {
 	const uint8_t *p = code + i->operand_at;
-	if (i->map != MAP_ONE || i->opcode != 0xff || OPERAND_REGISTER(p[0]) != 4)
+	return has_memory(code, i) && OPERAND_BASE(p[0]) == BASE_INDEXED && (OPERAND_REGISTER(p[1]) != 4 || i->rex & 2);
+}
+
+/* May a jump to the address that it leaves in a register be one by a table: did it load it with an index, or add a distance? */
+static bool makes_address(const uint8_t *code, const struct instruction *i)
+{
+	bool adds = i->opcode == 0x01 || i->opcode == 0x03, loads = i->opcode == 0x8b;
+	return i->map == MAP_ONE && (adds || (loads && is_indexed(code, i)));
+}
+
+/* Does it jump into its own function, by a table: to an address with an index, or one that was made so? Not so to another
+   function, by a pointer. */
+static bool is_by_table(const uint8_t *code, const struct instruction *i, bool made)
+{
+	if (i->map != MAP_ONE || i->opcode != 0xff || OPERAND_REGISTER(code[i->operand_at]) != 4)
 		return false;
-	if (!has_memory(code, i))
-		return after_addition;
-	return OPERAND_BASE(p[0]) == BASE_INDEXED && (OPERAND_REGISTER(p[1]) != 4 || i->rex & 2);
+	return has_memory(code, i) ? is_indexed(code, i) : made;
 }
 
 /* endbr64; push %rbp; mov %rsp, %rbp: gdb skips these three. */
@@ -116,7 +127,7 @@ static bool is_prologue(const uint8_t *code, const struct instruction *i)
 void stub_look(uint64_t from, uint64_t to)
 {
 	struct instruction i;
-	bool goes_anywhere = false, has_table = false, after_addition = false, prologue = true;
+	bool goes_anywhere = false, has_table = false, made = false, prologue = true;
 	add_target(from);
 	for (const uint8_t *code = (const uint8_t *)from; decode(code, to - (uint64_t)code, &i); code += i.length) {
 		prologue &= is_prologue(code, &i);
@@ -129,8 +140,8 @@ void stub_look(uint64_t from, uint64_t to)
 			memcpy(&distance, code + i.displacement_at, 4);
 			has_table |= look_at_address((uint64_t)code + i.length + (uint64_t)(int64_t)distance, from, to);
 		}
-		goes_anywhere |= is_by_table(code, &i, after_addition);
-		after_addition = i.map == MAP_ONE && (i.opcode == 0x01 || i.opcode == 0x03);
+		goes_anywhere |= is_by_table(code, &i, made);
+		made = makes_address(code, &i);
 	}
 	/* it is somewhere else: better no branch in place of several instructions */
 	for (uint64_t at = from; goes_anywhere && !has_table && at < to; at++)

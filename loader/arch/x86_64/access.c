@@ -98,15 +98,16 @@ static bool is_indexed(const uint8_t *code, const struct instruction *i)
 	return has_memory(code, i) && OPERAND_BASE(p[0]) == BASE_INDEXED && (OPERAND_REGISTER(p[1]) != 4 || i->rex & 2);
 }
 
-/* May a jump to the address that it leaves in a register be one by a table: did it load it with an index, or add a distance? */
+/* May a jump to the address that it leaves in a register be one by a table: did it load it with an index, or add a
+   distance? */
 static bool makes_address(const uint8_t *code, const struct instruction *i)
 {
 	bool adds = i->opcode == 0x01 || i->opcode == 0x03, loads = i->opcode == 0x8b;
 	return i->map == MAP_ONE && (adds || (loads && is_indexed(code, i)));
 }
 
-/* Does it jump into its own function, by a table: to an address with an index, or one that was made so? Not so to another
-   function, by a pointer. */
+/* Does it jump into its own function, by a table: to an address with an index, or one that was made so? Not so to
+   another function, by a pointer. */
 static bool is_by_table(const uint8_t *code, const struct instruction *i, bool made)
 {
 	if (i->map != MAP_ONE || i->opcode != 0xff || OPERAND_REGISTER(code[i->operand_at]) != 4)

@@ -154,7 +154,7 @@ static void prepare(struct record *r, char **argv)
 	if (reserve_space(&r->tree, 1 << 20))
 		die("%s: %s; free some space or choose another disk with -o", r->tree.control_path, strerror(errno));
 	c = r->tree.control;
-	c->patch = !r->no_patch;
+	c->patch = !r->no_patch && !r->every; /* code that is to be led away stays as it is */
 	c->atomics = !r->no_atomics;
 	c->every = r->every;
 	c->checksum = r->checksum;

@@ -18,14 +18,16 @@
 #include <linux/membarrier.h>
 #include <linux/mman.h>
 
-#define POOLS	    4096
-#define SITES_LEAST 256 /* powers of two: a table of n places lies at sites + n */
-#define SITES_MOST  16384
-#define PATCH_REACH 32 /* no patch begins or ends farther from its site */
+#define POOLS	     4096
+#define SITES_LEAST  256 /* powers of two: a table of n places lies at sites + n */
+#define SITES_MOST   16384
+#define PATCH_REACH  32 /* no patch begins or ends farther from its site */
+#define LONGEST_SITE 16 /* bytes of an instruction, at most */
 
 struct pool {
 	uint64_t base;
 	uint32_t used;
+	bool atomic; /* of stubs that are asked for in the same order at record and replay */
 };
 struct site {
 	uint64_t address, stub;
@@ -93,20 +95,21 @@ static bool add_pool_near(uint64_t site)
 	return false;
 }
 
-static uint64_t new_stub(uint64_t site)
+static uint64_t new_stub(uint64_t site, bool atomic)
 {
 	static unsigned last; /* pool that had room */
 	for (int again = 0; again < 2; again++) {
 		for (unsigned i = 0; i < pool_count; i++) {
 			struct pool *p = &pools[(last + i) % pool_count];
-			if (in_reach(p->base, site) && p->used + STUB_SIZE <= MAP_POOL_SIZE) {
+			if (p->atomic == atomic && in_reach(p->base, site) && p->used + STUB_SIZE <= MAP_POOL_SIZE) {
 				last = (unsigned)(p - pools);
 				p->used += STUB_SIZE;
 				return p->base + p->used - STUB_SIZE;
 			}
 		}
-		if (!add_pool_near(site))
+		if (!(atomic && add_pool_in_room(site)) && !add_pool_near(site))
 			break;
+		pools[pool_count - 1].atomic = atomic;
 	}
 	cannot("no room for a stub near the instruction at %x", site);
 }
@@ -151,7 +154,7 @@ static struct site *add_site(uint64_t address)
 		s = find_site(address);
 	}
 	site_count++;
-	s->stub = new_stub(address);
+	s->stub = new_stub(address, false);
 	stub_write((uint8_t *)s->stub, address);
 	/* release: patch_continue() looks without the lock */
 	__atomic_store_n(&s->address, address, __ATOMIC_RELEASE);
@@ -309,26 +312,33 @@ static void add_to_runs(uint64_t stub, uint64_t site)
 	__atomic_store_n(&run_count, (unsigned)(last - runs) + 1, __ATOMIC_RELEASE);
 }
 
-uint64_t patch_trapped(uint64_t pc)
+/* The stub of the last site at or before pc, in the newest run that may have it: another object may have been there
+   before. */
+static uint64_t stub_before(uint64_t pc)
 {
 	unsigned count = __atomic_load_n(&run_count, __ATOMIC_ACQUIRE);
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = count; i-- > 0;) {
 		uint64_t from = runs[i].from, to = runs[i].to;
-		if (pc < runs[i].first || pc > runs[i].last)
+		if (pc < runs[i].first || pc > runs[i].last + LONGEST_SITE)
 			continue;
 		while (to > from + STUB_SIZE) {
 			uint64_t middle = from + ALIGN_DOWN((to - from) / 2, STUB_SIZE);
 			*(site_of(middle) <= pc ? &from : &to) = middle;
 		}
-		if (site_of(from) == pc)
-			return from;
+		return from;
 	}
 	return 0;
 }
 
+uint64_t patch_trapped(uint64_t pc)
+{
+	uint64_t stub = stub_before(pc);
+	return stub && site_of(stub) == pc ? stub : 0;
+}
+
 void patch_atomic(uint64_t address)
 {
-	uint64_t stub = new_stub(address);
+	uint64_t stub = new_stub(address, true);
 	stub_write_atomic((uint8_t *)stub, address);
 	add_to_runs(stub, address);
 }
@@ -342,11 +352,16 @@ uint64_t patch_lead(uint64_t address, uint64_t from, uint64_t to)
 
 uint64_t patch_program_pc(uint64_t pc)
 {
-	return patch_is_stub(pc) ? stub_atomic_again(pc) : pc;
+	return patch_is_stub(pc) ? stub_atomic_site(pc) : pc;
 }
 
 uint64_t patch_continue(uint64_t pc)
 {
+	uint64_t stub = stub_before(pc);
+	if (stub && site_of(stub) == pc)
+		return stub;
+	if (stub && stub_atomic_behind(stub, pc))
+		return stub_atomic_behind(stub, pc);
 	const struct site *s = find_site(pc - SYSCALL_SIZE);
 	uint64_t tail = s->address ? stub_tail((const uint8_t *)s->stub, s->address) : 0;
 	return tail ? tail : pc;

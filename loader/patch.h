@@ -7,7 +7,8 @@
 /* A site has trapped (SIGSYS, context `uc`): gives it a stub, patches it if allowed, and makes
    the context continue in the stub. */
 void patch_site(void *uc);
-/* The instruction at pc may have given way to the patch of the call before it: returns where it is now. */
+/* The instruction at pc may have given way to the patch of the call before it, or to a branch that leads it or one
+   before it to a stub: returns where it is now. */
 uint64_t patch_continue(uint64_t pc);
 /* The instruction at pc was none because a patch of it was half made: it can be run again. */
 bool patch_is_under_way(uint64_t pc);

@@ -73,6 +73,7 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 		struct kernel_action plain = { .handler = 0 };
 		set_kernel_action(sig, &plain);
 		log_done(t);
+		context_set_pc(uc, patch_continue(pc));
 		return;
 	}
 	struct regs r;

@@ -83,8 +83,10 @@ void flush_code(void *from, size_t n);
 
 /* ---- stub.c of aarch64, access.c of x86-64 ---------------------------------------- */
 
-/* Before code at [from, to) is led away, each function of it is looked at: where may somebody jump to? */
-void stub_look_begin(uint64_t from, uint64_t to);
+/* Before code at [from, to) is led away, each function of it is looked at: where may somebody jump to? And each address
+   that the linker puts into data (not if `fixed`: such a program has its addresses already). */
+void stub_look_begin(uint64_t from, uint64_t to, bool fixed);
+void stub_look_at_address(uint64_t address);
 void stub_look(uint64_t from, uint64_t to);
 /* The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction
    itself. */
@@ -105,10 +107,8 @@ const uint8_t *stub_atomic_instruction(uint64_t resume);
 uint64_t stub_atomic_itself(uint64_t resume);
 /* The site of the instruction that is made for real at pc; pc if there is none. */
 uint64_t stub_atomic_site(uint64_t pc);
-/* Where the program can go on to make it again: the site, or if that was replaced together with others, the stub. */
-uint64_t stub_atomic_again(uint64_t pc);
-/* Does the program go on at `next`, behind the instruction, where a handler may return to? Or in the stub? */
-bool stub_atomic_leaves(uint64_t resume, uint64_t next);
+/* Where the code goes on that lies at pc, if that is directly behind the instruction of this stub; else 0. */
+uint64_t stub_atomic_behind(uint64_t stub, uint64_t pc);
 
 /* ---- frame.c: what our signal handlers get from the kernel ------------------------ */
 

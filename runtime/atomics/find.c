@@ -22,12 +22,14 @@
 
 /* One mapped file. */
 struct object {
-	uint64_t base, inode; /* where its first byte is */
-	uint64_t bias;	      /* from its addresses to ours */
-	uint64_t frames;      /* its index of functions: struct frame_index; 0: is not looked at */
-	bool plain;	      /* one of `with_plain` */
-	bool needs_plain;     /* linked to one */
-	bool fresh;	      /* it is being mapped: what is to be written later still lies as in the file */
+	uint64_t base, end; /* where its first byte is, and behind its last */
+	uint64_t bias;	    /* from its addresses to ours */
+	uint64_t frames;    /* its index of functions: struct frame_index; 0: is not looked at */
+	bool plain;	    /* one of `with_plain` */
+	bool needs_plain;   /* linked to one */
+	bool fixed;	    /* its addresses are those of its file: there is no list of where the linker puts them */
+	uint64_t relocations, relocations_size;
+	bool fresh; /* it is being mapped: what is to be written later still lies as in the file */
 };
 
 static const char *const left_out[] = {
@@ -69,9 +71,14 @@ static bool look_at_names(struct object *o, uint64_t dynamic, char soname[32])
 	bool named = false;
 	char name[32] = { 0 };
 	Elf64_Dyn d;
-	for (unsigned i = 0; entry(dynamic, i, &d); i++)
+	for (unsigned i = 0; entry(dynamic, i, &d); i++) {
 		if (d.d_tag == DT_STRTAB)
 			strings = relocated(o, d.d_un.d_ptr);
+		if (d.d_tag == DT_RELA)
+			o->relocations = relocated(o, d.d_un.d_ptr);
+		if (d.d_tag == DT_RELASZ)
+			o->relocations_size = d.d_un.d_val;
+	}
 	for (unsigned i = 0; strings && entry(dynamic, i, &d); i++) {
 		bool is_name = d.d_tag == DT_SONAME;
 		if ((!is_name && d.d_tag != DT_NEEDED) ||
@@ -111,20 +118,24 @@ static void examine(struct object *o)
 {
 	Elf64_Phdr p;
 	uint64_t frames = 0;
-	bool linked = false, out = false; /* linked: by an interpreter, or under its name; not so a static program */
+	/* linked: by an interpreter, or as a library; not so a static program */
+	bool linked = false, out = false, library = o->base >= MAP_MMAP_BASE;
 	char name[32];
 	for (unsigned i = 0; header(o, i, &p); i++)
 		if (p.p_type == PT_LOAD && !p.p_offset)
 			o->bias = o->base - p.p_vaddr;
+	o->fixed = !o->bias;
 	for (unsigned i = 0; header(o, i, &p); i++) {
 		uint64_t at = o->bias + p.p_vaddr;
 		bool named = p.p_type == PT_DYNAMIC && look_at_names(o, o->fresh ? o->base + p.p_offset : at, name);
-		linked |= named || p.p_type == PT_INTERP;
+		linked |= (library && p.p_type == PT_DYNAMIC) || p.p_type == PT_INTERP;
 		out |= named && is_listed(name, left_out, COUNT(left_out));
 		o->plain |= named && is_listed(name, with_plain, COUNT(with_plain));
 		out |= p.p_type == PT_NOTE && is_ours_by_note(at, p.p_memsz);
 		if (p.p_type == PT_GNU_EH_FRAME)
 			frames = at;
+		if (p.p_type == PT_LOAD)
+			o->end = MAX(o->end, at + p.p_memsz);
 	}
 	o->plain |= control->every;
 	o->frames = linked && !out && (atomics_told || o->plain || o->needs_plain) ? frames : 0;
@@ -206,7 +217,11 @@ static void visit_functions(const struct object *o, const struct mapped *code, v
 
 static void patch_object(const struct object *o, const struct mapped *code)
 {
-	stub_look_begin(code->from, code->to);
+	Elf64_Rela r;
+	stub_look_begin(code->from, code->to, o->fixed);
+	for (uint64_t at = o->relocations, end = at + o->relocations_size; at < end; at += sizeof r)
+		if (!user_copy(&r, (void *)at, sizeof r))
+			stub_look_at_address(o->bias + (uint64_t)r.r_addend);
 	visit_functions(o, code, look_at_function);
 	visit_functions(o, code, patch_function);
 }
@@ -221,12 +236,13 @@ static void look(uint64_t from, uint64_t to, bool fresh)
 	const char *maps = maps_read(), *text = maps;
 	struct object o = { 0 };
 	for (struct mapped m; text && maps_next(&text, &m);) {
-		if (m.inode && !m.offset && m.inode != o.inode) {
-			o = (struct object){ .base = m.from, .inode = m.inode, .fresh = fresh };
+		/* each part of a file may have been saved as one of its own */
+		if (m.inode && !m.offset && m.from >= o.end) {
+			o = (struct object){ .base = m.from, .end = m.to, .fresh = fresh };
 			examine(&o);
 		}
 		bool is_code = m.executable && m.readable && !m.writable && !is_ours(m.from, m.to - m.from);
-		if (is_code && m.inode && m.inode == o.inode && o.frames && m.from < to && m.to > from)
+		if (is_code && m.inode && m.from < o.end && o.frames && m.from < to && m.to > from)
 			patch_object(&o, &m);
 	}
 	if (maps)
@@ -234,9 +250,10 @@ static void look(uint64_t from, uint64_t to, bool fresh)
 	patch_unlock();
 }
 
+static bool begun;
+
 void atomics_begin(void)
 {
-	static bool begun;
 	if (!begun)
 		look(0, UINT64_MAX, false);
 	begun = true;
@@ -244,6 +261,6 @@ void atomics_begin(void)
 
 void atomics_mapped(uint64_t from, uint64_t to)
 {
-	if (!one_thread)
+	if (begun)
 		look(from, to, true);
 }

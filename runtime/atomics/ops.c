@@ -12,7 +12,10 @@
  * Replaying: the edges of the op have been waited for; reads of one object since the same write may go in any order.
  *
  * An instruction that faults is no op. It is made again in the stub, outside of ours, and faults there as the
- * program's.
+ * program's. At replay that is known beforehand only behind the last op, where a thread would wait for ever.
+ *
+ * A signal is delivered behind any op, also where the next instruction is only in the stub: patch_continue() finds it
+ * there when the handler returns.
  */
 #include "loader/arch/arch.h"
 #include "runtime/atomics/atomics.h"
@@ -110,8 +113,16 @@ static enum atomic_done record(struct thread *t, const struct reach *a)
 	return done;
 }
 
+static bool fault_is_next(struct thread *t)
+{
+	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
+	return e && e->kind == ENTRY_FAULT;
+}
+
 static enum atomic_done replay(struct thread *t, const struct reach *a)
 {
+	if (unlikely(t->front->clock >= t->op_limit) && fault_is_next(t))
+		return ATOMIC_FAULT;
 	op_begin(t);
 	enum atomic_done done = reach_perform(a, &t->regs, &t->exclusive);
 	if (unlikely(races_watch) && done != ATOMIC_FAULT)
@@ -134,7 +145,7 @@ void atomic_run(struct thread *t)
 	(a.plain ? remember_plain : remember)(t, object_of(a.address));
 	t->regs.pc += a.length;
 	stub_push_frame(&t->regs, t->regs.sp); /* it may have changed a register that the stub takes from there */
-	if (unlikely(t->held || replaying) && stub_atomic_leaves(t->resume, t->regs.pc))
+	if (unlikely(t->held || replaying))
 		signals_deliver(t, false);
 	log_settled(t, true);
 }

@@ -10,6 +10,7 @@ import os
 from harness import ROOT, without_ours
 from servers import SERVERS, record
 
+PARTS = os.path.join(ROOT, 'tests', 'threads', 'parts')
 LIBC, KERNEL, MEMORY = 'libc\'s functions race', 'system calls race', 'memory is taken away beside accesses'
 LEFT_OUT = {
     'compared_bytes': LIBC, 'copied_lines': LIBC, 'copied_strings': LIBC, 'scanned_text': LIBC, 'struct_copy': LIBC, 'sorting': LIBC, 'strings': LIBC, 'claimed_strings': LIBC,
@@ -53,7 +54,7 @@ case_all_racy_programs.only_soak, case_all_racy_programs.batches = True, 6
 
 def case_tables_of_branches(t):
     """A switch, as both compilers make it, in programs at fixed addresses or not."""
-    source = os.path.join(ROOT, 'tests', 'threads', 'parts', 'switches.c')
+    source = os.path.join(PARTS, 'switches.c')
     for compiler in ('gcc', 'clang'):
         for number, flags in enumerate((['-O0'], ['-O0', '-no-pie'], ['-O2'], ['-O2', '-no-pie'], ['-Os'], ['-O3', '-march=native'])):
             program = t.compile(source, flags, f'every_access/switches-{compiler}-{number}', compiler)
@@ -61,6 +62,40 @@ def case_tables_of_branches(t):
             recorded = t.record([program], trace=trace, options=['--every-access'], timeout=60)
             t.check(recorded.status == 0, f'{compiler} {flags}: {recorded}')
             t.replays(recorded, trace=trace, times=2)
+
+
+def led(t, flags, *words, status=0):
+    """Twice: the second time the sites of its system calls are known."""
+    program = t.compile(os.path.join(PARTS, 'led.c'), flags, 'every_access/led' + ''.join(flags))
+    for n in range(2):
+        trace = t.path(f'{"".join(flags)}-{n}')
+        recorded = t.record([program, *words], trace=trace, options=['--every-access', '--checksum'], timeout=60)
+        t.check(recorded.status == status, f'{flags} {words}: {recorded}')
+        t.replays(recorded, trace=trace)
+
+
+def case_led_to_a_crash(t):
+    led(t, ['-O2'], 'crash', status=3)
+
+
+def case_led_in_a_loop(t):
+    led(t, ['-O1'], 'spin')
+
+
+def case_led_by_labels(t):
+    for flags in (['-O0'], ['-Os'], ['-O2'], ['-O2', '-no-pie']):
+        led(t, flags, 'goto')
+
+
+def case_led_behind_calls(t):
+    led(t, ['-O1'], 'calls')
+
+
+def case_led_in_libraries(t):
+    """Without a name, and so new that each part of its file is saved by itself; in the program and in its child."""
+    library = t.path('library.so')
+    t.run_well(['gcc', '-O2', '-shared', '-fPIC', '-o', library, os.path.join(PARTS, 'led_library.c')])
+    led(t, ['-O2'], 'library', library)
 
 
 def case_says_what_it_covers(t):

@@ -22,7 +22,7 @@
 	X("movslq 4(%rdi), %rax") X("cmpl $5, (%rdi)") X("cmpb $5, 3(%rdi)") X("cmp %rdx, (%rdi)") X("cmp (%rdi), %dx") X("testb $4, (%rdi)") \
 	X("testl $0x12345, (%rdi)") X("test %eax, (%rdi)") X("add (%rdi), %rax") X("sbb (%rdi), %eax") X("xor 16(%rdi), %r8") \
 	X("imul (%rdi), %rax") X("imul $7, (%rdi), %edx") X("imul $70000, (%rdi), %rdx") X("cmove (%rdi), %rax") X("cmovne (%rdi), %eax") \
-	X("btl $3, (%rdi)") X("mulq (%rdi)") X("bsf (%rdi), %rax") X("movups (%rdi), %xmm0") X("movdqu 16(%rdi), %xmm0") \
+	X("btl $3, (%rdi)") X("bt %rsi, (%rdi)") X("mulq (%rdi)") X("bsf (%rdi), %rax") X("movups (%rdi), %xmm0") X("movdqu 16(%rdi), %xmm0") \
 	X("movq (%rdi), %xmm0") X("movd (%rdi), %xmm0") X("movss (%rdi), %xmm0") X("movsd (%rdi), %xmm0") X("addsd (%rdi), %xmm0") \
 	X("cvtsi2sdq (%rdi), %xmm0") X("movhps (%rdi), %xmm0") X("pshufd $1, (%rdi), %xmm0") X("pshufb (%rdi), %xmm0") \
 	X("movbe (%rdi), %rax") X("palignr $3, (%rdi), %xmm0")

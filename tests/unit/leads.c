@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		     -1, 0);
 	if (mprotect((void *)page, library.to - page, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return 1;
-	stub_look_begin(library.from, library.to);
+	stub_look_begin(library.from, library.to, false);
 	each_function(stub_look);
 	each_function(give_stubs);
 	each_function(tell_leads);

@@ -66,9 +66,14 @@ bool stub_is_site(uint64_t address)
 	return !user_copy(&there, (void *)address, 4) && there == SVC_0;
 }
 
-void stub_look_begin(uint64_t from, uint64_t to)
+void stub_look_begin(uint64_t from, uint64_t to, bool fixed)
 {
-	(void)from, (void)to; /* a branch takes the place of one instruction: anybody may jump there */
+	(void)from, (void)to, (void)fixed; /* a branch takes the place of one instruction: anybody may jump there */
+}
+
+void stub_look_at_address(uint64_t address)
+{
+	(void)address;
 }
 
 void stub_look(uint64_t from, uint64_t to)
@@ -95,17 +100,6 @@ struct lead stub_lead(uint8_t *stub, uint64_t site, uint64_t from, uint64_t to)
 	return lead;
 }
 
-uint64_t stub_atomic_again(uint64_t pc)
-{
-	return stub_atomic_site(pc);
-}
-
-bool stub_atomic_leaves(uint64_t resume, uint64_t next)
-{
-	(void)resume, (void)next;
-	return true;
-}
-
 const uint8_t *stub_atomic_instruction(uint64_t resume)
 {
 	return (const uint8_t *)(ALIGN_DOWN(resume, STUB_SIZE) + INSTRUCTION);
@@ -120,6 +114,12 @@ uint64_t stub_atomic_site(uint64_t pc)
 {
 	const uint64_t *site = (const uint64_t *)(ALIGN_DOWN(pc, STUB_SIZE) + 32);
 	return pc % STUB_SIZE == INSTRUCTION ? *site : pc;
+}
+
+uint64_t stub_atomic_behind(uint64_t stub, uint64_t pc)
+{
+	(void)stub, (void)pc;
+	return 0; /* it is where it was */
 }
 
 unsigned stub_patch(uint8_t *stub, uint64_t site, uint64_t nr, uint8_t bytes[16], uint64_t *where)

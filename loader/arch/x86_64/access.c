@@ -38,6 +38,7 @@ enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb, IF = 0x70, IF_FAR = 0x80, LE
 
 static uint8_t targets[CODE_MOST / 8];
 static uint64_t code_from, code_to;
+static bool code_fixed;
 
 static bool is_target(uint64_t at)
 {
@@ -52,11 +53,17 @@ static void add_target(uint64_t at)
 		targets[n / 8] |= (uint8_t)(1 << n % 8);
 }
 
-void stub_look_begin(uint64_t from, uint64_t to)
+void stub_look_begin(uint64_t from, uint64_t to, bool fixed)
 {
 	code_from = from;
 	code_to = to;
+	code_fixed = fixed;
 	memset(targets, 0, MIN((to - from) / 8 + 1, sizeof targets));
+}
+
+void stub_look_at_address(uint64_t address)
+{
+	add_target(address);
 }
 
 /* Where a branch with a distance leads, conditional or not, a call too; 0: it is none. */
@@ -98,21 +105,25 @@ static bool is_indexed(const uint8_t *code, const struct instruction *i)
 	return has_memory(code, i) && OPERAND_BASE(p[0]) == BASE_INDEXED && (OPERAND_REGISTER(p[1]) != 4 || i->rex & 2);
 }
 
-/* May a jump to the address that it leaves in a register be one by a table: did it load it with an index, or add a
-   distance? */
-static bool makes_address(const uint8_t *code, const struct instruction *i)
-{
-	bool adds = i->opcode == 0x01 || i->opcode == 0x03, loads = i->opcode == 0x8b;
-	return i->map == MAP_ONE && (adds || (loads && is_indexed(code, i)));
-}
-
-/* Does it jump into its own function, by a table: to an address with an index, or one that was made so? Not so to
-   another function, by a pointer. */
-static bool is_by_table(const uint8_t *code, const struct instruction *i, bool made)
+/* May it jump to an address of a table in its own function: by an index, or by a register to which a distance was
+   added? Tables of whole addresses are known from the linker's list of these, where there is one. */
+static bool is_by_table(const uint8_t *code, const struct instruction *i, bool added)
 {
 	if (i->map != MAP_ONE || i->opcode != 0xff || OPERAND_REGISTER(code[i->operand_at]) != 4)
 		return false;
-	return has_memory(code, i) ? is_indexed(code, i) : made;
+	return has_memory(code, i) ? is_indexed(code, i) : added || code_fixed;
+}
+
+static bool is_nop(const struct instruction *i)
+{
+	return (i->map == MAP_0F && i->opcode == 0x1f) || (i->map == MAP_ONE && i->opcode == 0x90);
+}
+
+static bool falls_through(const struct instruction *i)
+{
+	return !(i->map == MAP_ONE &&
+		 (i->opcode == JUMP || i->opcode == JUMP_SHORT || i->opcode == 0xc2 || i->opcode == 0xc3)) &&
+	       !(i->map == MAP_0F && i->opcode == 0x0b);
 }
 
 /* endbr64; push %rbp; mov %rsp, %rbp: gdb skips these three. */
@@ -128,9 +139,14 @@ static bool is_prologue(const uint8_t *code, const struct instruction *i)
 void stub_look(uint64_t from, uint64_t to)
 {
 	struct instruction i;
-	bool goes_anywhere = false, has_table = false, made = false, prologue = true;
+	bool goes_anywhere = false, has_table = false, added = false, prologue = true, falls_in = false;
+	const uint8_t *code = (const uint8_t *)from;
 	add_target(from);
-	for (const uint8_t *code = (const uint8_t *)from; decode(code, to - (uint64_t)code, &i); code += i.length) {
+	for (; decode(code, to - (uint64_t)code, &i); code += i.length) {
+		/* what nothing falls into is jumped to, perhaps behind some padding */
+		if (!falls_in)
+			add_target((uint64_t)code);
+		falls_in = falls_through(&i) && (falls_in || !is_nop(&i));
 		prologue &= is_prologue(code, &i);
 		if (prologue)
 			add_target((uint64_t)code + i.length);
@@ -141,11 +157,12 @@ void stub_look(uint64_t from, uint64_t to)
 			memcpy(&distance, code + i.displacement_at, 4);
 			has_table |= look_at_address((uint64_t)code + i.length + (uint64_t)(int64_t)distance, from, to);
 		}
-		goes_anywhere |= is_by_table(code, &i, made);
-		made = makes_address(code, &i);
+		goes_anywhere |= is_by_table(code, &i, added);
+		added = i.map == MAP_ONE && (i.opcode == 0x01 || i.opcode == 0x03);
 	}
-	/* it is somewhere else: better no branch in place of several instructions */
-	for (uint64_t at = from; goes_anywhere && !has_table && at < to; at++)
+	/* where it leads is not known, or what there is: better no branch in place of several instructions */
+	bool all = (uint64_t)code < to || (goes_anywhere && (code_fixed || !has_table));
+	for (uint64_t at = from; all && at < to; at++)
 		add_target(at);
 }
 
@@ -168,7 +185,7 @@ static bool is_call(const struct instruction *i)
 static bool may_move(const uint8_t *code, const struct instruction *i)
 {
 	uint8_t operation = i->operand_at ? OPERAND_REGISTER(code[i->operand_at]) : 0;
-	if (i->address32)
+	if (i->address32 || (i->map == MAP_ONE && i->opcode == JUMP && i->rex)) /* that is a patch of a system call */
 		return false;
 	if (i->map == MAP_0F && !i->vex && !i->evex)
 		return i->opcode > 0x0f && i->opcode != 0x31 && i->opcode != 0xa2 && i->opcode != 0xff;
@@ -185,13 +202,6 @@ static bool may_move(const uint8_t *code, const struct instruction *i)
 	case 0xff: return operation < 2 || operation == 6; /* or a call, or a jump */
 	}
 	return true;
-}
-
-static bool falls_through(const struct instruction *i)
-{
-	return !(i->map == MAP_ONE &&
-		 (i->opcode == JUMP || i->opcode == JUMP_SHORT || i->opcode == 0xc2 || i->opcode == 0xc3)) &&
-	       !(i->map == MAP_0F && i->opcode == 0x0b);
 }
 
 /* As the call of `target` that returns to `back`, without a change of the flags. */
@@ -276,20 +286,11 @@ uint64_t stub_atomic_site(uint64_t pc)
 	return data[0] == (uint64_t)atomic_entry && pc % STUB_SIZE == AT_ITSELF ? data[1] : pc;
 }
 
-uint64_t stub_atomic_again(uint64_t pc)
+uint64_t stub_atomic_behind(uint64_t stub, uint64_t pc)
 {
-	uint64_t site = stub_atomic_site(pc), stub = ALIGN_DOWN(pc, STUB_SIZE);
-	uint8_t jump[BRANCH_SIZE];
-	put_jump(jump, site, stub);
-	bool leads = site != pc && (*(const uint8_t *)site == TRAP || !memcmp((const void *)site, jump, sizeof jump));
-	return site == pc || leads ? site : stub;
-}
-
-bool stub_atomic_leaves(uint64_t resume, uint64_t next)
-{
-	uint8_t jump[BRANCH_SIZE];
-	put_jump(jump, resume, next);
-	return !memcmp((const void *)resume, jump, sizeof jump);
+	uint64_t itself = stub + AT_ITSELF, site = stub_atomic_site(itself);
+	bool behind = site != itself && pc == site + instruction_length((const uint8_t *)itself, INSTRUCTION_LOOK);
+	return behind ? stub + AT_RETURN : 0;
 }
 
 /* ---- the branch to it -------------------------------------------------------------------------- */
@@ -304,6 +305,8 @@ static uint64_t extent(uint64_t from, uint64_t site, uint64_t to)
 		bool goes_on = at == from || (falls_through(&i) && !is_call(&i) && !is_target(at));
 		if (!goes_on || !decode((const uint8_t *)at, to - at, &i) ||
 		    !(patch_trapped(at) || may_move((const uint8_t *)at, &i)))
+			return 0;
+		if (i.locked && is_target(at + 1)) /* who is alone may do without the prefix */
 			return 0;
 		at += i.length;
 	}

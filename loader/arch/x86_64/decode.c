@@ -38,7 +38,7 @@ static const char map_0f[] = "mmmmx.....x.xm.x"
 			     "mmmmmmmmmmmmmmmm"
 			     "mmmmmmmmmmmmmmmm"
 			     "mmmmmmmmmmmmmmmm"
-			     "MMMMmmm.mmxxmmmm"
+			     "MMMMmmm.mmmmmmmm"
 			     "rrrrrrrrrrrrrrrr"
 			     "mmmmmmmmmmmmmmmm"
 			     "...mMmxx...mMmmm"
@@ -124,7 +124,7 @@ static unsigned operand(const uint8_t *p, unsigned n, struct instruction *i)
 
 static unsigned immediate(char kind, const uint8_t *p, const struct instruction *i)
 {
-	unsigned by_prefix = i->short16 ? 2 : 4;
+	unsigned by_prefix = i->short16 && !(i->rex & 8) ? 2 : 4;
 	bool test = (kind == 't' || kind == 'T') && OPERAND_REGISTER(p[i->operand_at]) < 2;
 	switch (kind) {
 	case 'b':
@@ -164,7 +164,8 @@ static bool decode_bytes(const uint8_t *p, struct instruction *i)
 	default: return false;
 	}
 	i->length = n + immediate(kind, p, i);
-	return i->length <= INSTRUCTION_MOST;
+	bool xop = i->map == MAP_ONE && i->opcode == 0x8f && OPERAND_REGISTER(p[i->operand_at]); /* no pop */
+	return i->length <= INSTRUCTION_MOST && !xop;
 }
 
 bool decode(const uint8_t *code, uint64_t room, struct instruction *i)

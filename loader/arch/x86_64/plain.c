@@ -8,7 +8,8 @@
  * that go there (call, jmp) or belong to the stack (push, pop), strings, the thread's own control block (%fs: and a
  * positive distance), gathered and scattered vectors, and those of AVX-512.
  *
- * No fence: the op's lock before it and that of the next op are locked instructions, which wait for all stores before.
+ * No fence: the op's lock before it and that of the next op are locked instructions, which wait for all stores before;
+ * and stores come in their order. Only those that go around the cache do not (WRITES_LATER): they get a fence.
  */
 #include "loader/arch/arch.h"
 #include "loader/arch/x86_64/decode.h"
@@ -25,7 +26,13 @@ unsigned instruction_length(const uint8_t *code, uint64_t room)
 
 /* ---- what it does to its operand in memory ----------------------------------------------------- */
 
-enum effect { NO_ACCESS, READS, WRITES, COMPARES /* and writes if that is equal */ };
+enum effect {
+	NO_ACCESS,
+	READS,
+	WRITES,
+	WRITES_LATER, /* than stores behind it */
+	COMPARES      /* and writes if that is equal */
+};
 
 static enum effect effect_of_one(uint8_t opcode, unsigned operation)
 {
@@ -65,10 +72,8 @@ static enum effect effect_of_0f(uint8_t opcode, unsigned operation, uint8_t repe
 	case 0x13:
 	case 0x17:
 	case 0x29:
-	case 0x2b:
 	case 0x7f:
-	case 0xd6:
-	case 0xe7:	    /* vectors to memory */
+	case 0xd6:	    /* vectors to memory */
 	case 0x90 ... 0x9f: /* set */
 	case 0xa4:
 	case 0xa5:
@@ -78,8 +83,10 @@ static enum effect effect_of_0f(uint8_t opcode, unsigned operation, uint8_t repe
 	case 0xb3:
 	case 0xbb: /* bits */
 	case 0xc0:
-	case 0xc1:		  /* xadd */
-	case 0xc3: return WRITES; /* movnti */
+	case 0xc1: return WRITES; /* xadd */
+	case 0x2b:
+	case 0xc3:
+	case 0xe7: return WRITES_LATER; /* movnt */
 	case 0xb0:
 	case 0xb1:
 	case 0xc7: return COMPARES; /* cmpxchg, cmpxchg16b */
@@ -111,9 +118,11 @@ static enum effect effect_of_0f38(uint8_t opcode, bool vex)
 	case 0x90 ... 0x93: return vex ? NO_ACCESS : READS; /* gathers */
 	case 0x2e:
 	case 0x2f:
-	case 0x8e:		  /* by a mask */
-	case 0xf1:		  /* movbe, or a checksum, which reads */
-	case 0xf9: return WRITES; /* movdiri */
+	case 0x8e:			/* by a mask */
+	case 0xf1:			/* movbe, or a checksum, which reads */
+	case 0xe0 ... 0xef:		/* compares and adds */
+	case 0xfc: return WRITES;	/* adds, and the like */
+	case 0xf9: return WRITES_LATER; /* movdiri */
 	}
 	return READS;
 }
@@ -186,10 +195,25 @@ static uint64_t segment_base(const struct instruction *i)
 	return base;
 }
 
+static unsigned operand_size(const struct instruction *i)
+{
+	return i->rex & 8 ? 8 : i->short16 ? 2 : 4;
+}
+
+/* bt and its like, with the number of the bit in a register: how far from its address the bit is. */
+static uint64_t bit_string(const uint8_t *code, const struct instruction *i, const struct regs *r)
+{
+	if (i->map != MAP_0F || i->vex || (i->opcode & 0xe7) != 0xa3)
+		return 0;
+	unsigned bytes = operand_size(i), rest = 64 - 8 * bytes;
+	uint64_t bit = get(r, OPERAND_REGISTER(code[i->operand_at]) | (i->rex & 4) << 1);
+	return (uint64_t)((int64_t)(bit << rest) >> rest >> 3) & -(uint64_t)bytes;
+}
+
 static uint64_t address_of(const uint8_t *code, const struct instruction *i, const struct regs *r)
 {
 	const uint8_t *p = code + i->operand_at;
-	uint64_t at = segment_base(i) + (uint64_t)displacement(code, i);
+	uint64_t at = segment_base(i) + (uint64_t)displacement(code, i) + bit_string(code, i, r);
 	unsigned base = OPERAND_BASE(p[0]);
 	if (is_pc_relative(code, i))
 		return at + (uint64_t)code + i->length;
@@ -202,11 +226,6 @@ static uint64_t address_of(const uint8_t *code, const struct instruction *i, con
 			return at;
 	}
 	return at + get(r, base | (i->rex & 1) << 3);
-}
-
-static unsigned operand_size(const struct instruction *i)
-{
-	return i->rex & 8 ? 8 : i->short16 ? 2 : 4;
 }
 
 /* At least as many bytes as it accesses. */
@@ -242,6 +261,8 @@ enum atomic_done reach_perform(const struct reach *a, struct regs *r, struct exc
 	(void)e;
 	if (instruction_run(a->code, r))
 		return ATOMIC_FAULT;
+	if (a->how == WRITES_LATER)
+		__asm__ volatile("sfence" ::: "memory");
 	if (a->how == COMPARES)
 		return r->flags & EQUAL ? ATOMIC_WROTE : ATOMIC_READ;
 	return a->how == READS ? ATOMIC_READ : ATOMIC_WROTE;

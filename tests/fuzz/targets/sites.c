@@ -13,7 +13,7 @@ static void read_note(const void *path)
 static void read_level(const void *path)
 {
 	char text[2048];
-	sites_level(path, text, sizeof text);
+	sites_level(path, false, text, sizeof text);
 }
 
 static void read_sites(const void *path)

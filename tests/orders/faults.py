@@ -221,6 +221,8 @@ PROMISED = {'stride': 'updates,private,table,locks,pingpong,atomics,sizes,wide,c
 
 # The first wrong run ends a stress, most within ten; on a busy machine threads may take turns for a long time.
 RUNS = 6000
+# Noticed once in some hundred runs, and beside other work not at all in RUNS: in soak only.
+RARE = ('a look at the claims of a range',)
 GOOD = ('--chaos', '--runs=44')
 
 
@@ -253,11 +255,17 @@ def must_notice(t, file, what, *words, scheme=None):
     t.notes.append(f'without {what}: ' + outcome.out.decode().split('\n')[0][:150])
 
 
-def planted(t, file):
-    must_pass(t, file, *GOOD)
+def plant_each(t, file):
     for what, (changes, workloads) in FAULTS[file].items():
+        if what in RARE and not t.count(0, 1):
+            continue
         plant(t, file, changes)
         must_notice(t, file, what, '--chaos', *([f'--workload={workloads}'] if workloads else []))
+
+
+def planted(t, file):
+    must_pass(t, file, *GOOD)
+    plant_each(t, file)
     must_pass(t, file, '--weak', f'--runs={t.count(22, 2000)}', '--threads=2,4', weak=True)
     for fence in FENCES[file]:
         without = fence.replace('__ATOMIC_RELEASE', '__ATOMIC_RELAXED').replace('__ATOMIC_ACQUIRE', '__ATOMIC_RELAXED')
@@ -318,6 +326,4 @@ def case_faults_light_flows(t):
 def case_faults_region(t):
     must_pass(t, 'region.c', *GOOD)
     for file in ('region.c', 'region_claims.c', 'region_words.c', 'region_hold.c'):
-        for what, (changes, workloads) in FAULTS[file].items():
-            plant(t, file, changes)
-            must_notice(t, file, what, '--chaos', *([f'--workload={workloads}'] if workloads else []))
+        plant_each(t, file)

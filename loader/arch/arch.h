@@ -83,9 +83,10 @@ void flush_code(void *from, size_t n);
 
 /* ---- stub.c of aarch64, access.c of x86-64 ---------------------------------------- */
 
-/* Before code at [from, to) is led away, each function of it is looked at: where may somebody jump to? And each address
-   that the linker puts into data (not if `fixed`: such a program has its addresses already). */
-void stub_look_begin(uint64_t from, uint64_t to, bool fixed);
+/* Before code at [from, to) is led away, each function of it is looked at, and each address that the linker puts into
+   data (none if `fixed`: such a program has its addresses already): where may somebody jump to? False: there is no need
+   to know. */
+bool stub_look_begin(uint64_t from, uint64_t to, bool fixed);
 void stub_look_at_address(uint64_t address);
 void stub_look(uint64_t from, uint64_t to);
 /* The stub of an atomic instruction: into atomic_run() and back, or, if that finds that it faults, to the instruction

@@ -215,14 +215,20 @@ static void visit_functions(const struct object *o, const struct mapped *code, v
 		visit_described(o, &row, code, visit);
 }
 
-static void patch_object(const struct object *o, const struct mapped *code)
+/* Where somebody may jump to: the functions tell, and the linker's list of addresses. */
+static void look_at_object(const struct object *o, const struct mapped *code)
 {
 	Elf64_Rela r;
-	stub_look_begin(code->from, code->to, o->fixed);
 	for (uint64_t at = o->relocations, end = at + o->relocations_size; at < end; at += sizeof r)
 		if (!user_copy(&r, (void *)at, sizeof r))
 			stub_look_at_address(o->bias + (uint64_t)r.r_addend);
 	visit_functions(o, code, look_at_function);
+}
+
+static void patch_object(const struct object *o, const struct mapped *code)
+{
+	if (stub_look_begin(code->from, code->to, o->fixed))
+		look_at_object(o, code);
 	visit_functions(o, code, patch_function);
 }
 

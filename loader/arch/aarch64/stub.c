@@ -66,9 +66,10 @@ bool stub_is_site(uint64_t address)
 	return !user_copy(&there, (void *)address, 4) && there == SVC_0;
 }
 
-void stub_look_begin(uint64_t from, uint64_t to, bool fixed)
+bool stub_look_begin(uint64_t from, uint64_t to, bool fixed)
 {
-	(void)from, (void)to, (void)fixed; /* a branch takes the place of one instruction: anybody may jump there */
+	(void)from, (void)to, (void)fixed;
+	return false; /* a branch takes the place of one instruction: anybody may jump there */
 }
 
 void stub_look_at_address(uint64_t address)

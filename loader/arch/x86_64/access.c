@@ -30,7 +30,7 @@
  * 96  the replaced instructions before it; jmp 0
  */
 enum { AT_DATA = 24, AT_RETURN = 40, AT_ITSELF = 72, AT_LANDING = 96, TRAP = 0xf4 /* hlt */ };
-enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb, IF = 0x70, IF_FAR = 0x80, LEA = 0x8d, BRANCH_SIZE = 5 };
+enum { CALL = 0xe8, IF = 0x70, IF_FAR = 0x80, LEA = 0x8d };
 
 /* ---- where somebody may jump to ---------------------------------------------------------------- */
 
@@ -53,12 +53,13 @@ static void add_target(uint64_t at)
 		targets[n / 8] |= (uint8_t)(1 << n % 8);
 }
 
-void stub_look_begin(uint64_t from, uint64_t to, bool fixed)
+bool stub_look_begin(uint64_t from, uint64_t to, bool fixed)
 {
 	code_from = from;
 	code_to = to;
 	code_fixed = fixed;
 	memset(targets, 0, MIN((to - from) / 8 + 1, sizeof targets));
+	return true;
 }
 
 void stub_look_at_address(uint64_t address)
@@ -96,13 +97,6 @@ static bool look_at_address(uint64_t at, uint64_t from, uint64_t to)
 		any |= target >= from && target < to;
 	}
 	return any;
-}
-
-/* Has it an operand in memory with an index? */
-static bool is_indexed(const uint8_t *code, const struct instruction *i)
-{
-	const uint8_t *p = code + i->operand_at;
-	return has_memory(code, i) && OPERAND_BASE(p[0]) == BASE_INDEXED && (OPERAND_REGISTER(p[1]) != 4 || i->rex & 2);
 }
 
 /* May it jump to an address of a table in its own function: by an index, or by a register to which a distance was
@@ -168,14 +162,6 @@ void stub_look(uint64_t from, uint64_t to)
 
 /* ---- instructions elsewhere -------------------------------------------------------------------- */
 
-static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
-{
-	int32_t distance = (int32_t)(to - (from + BRANCH_SIZE));
-	at[0] = JUMP;
-	memcpy(at + 1, &distance, 4);
-	return BRANCH_SIZE;
-}
-
 static bool is_call(const struct instruction *i)
 {
 	return i->map == MAP_ONE && i->opcode == CALL;
@@ -204,12 +190,14 @@ static bool may_move(const uint8_t *code, const struct instruction *i)
 	return true;
 }
 
+enum { CALL_SIZE = 20 + JUMP_SIZE };
 /* As the call of `target` that returns to `back`, without a change of the flags. */
 static unsigned put_call(uint8_t *to, uint64_t target, uint64_t back)
 {
 	uint8_t bytes[] = { 0x48, 0x8d, 0x64, 0x24, 0xf8,	     /* lea -8(%rsp), %rsp */
 			    0xc7, 0x04, 0x24, 0,    0,	  0, 0,	     /* movl $, (%rsp) */
 			    0xc7, 0x44, 0x24, 0x04, 0,	  0, 0, 0 }; /* movl $, 4(%rsp) */
+	_Static_assert(sizeof bytes + JUMP_SIZE == CALL_SIZE, "moved_size() knows it");
 	memcpy(bytes + 8, &back, 4);
 	memcpy(bytes + 16, (uint8_t *)&back + 4, 4);
 	memcpy(to, bytes, sizeof bytes);
@@ -219,7 +207,7 @@ static unsigned put_call(uint8_t *to, uint64_t target, uint64_t back)
 /* At most so many bytes. */
 static unsigned moved_size(const struct instruction *i)
 {
-	return is_call(i) ? 25 : MAX(i->length, 1 + BRANCH_SIZE);
+	return is_call(i) ? CALL_SIZE : MAX(i->length, 1 + JUMP_SIZE);
 }
 
 /* Returns its bytes there. */
@@ -237,7 +225,7 @@ static unsigned put_moved(uint8_t *to, const uint8_t *code, const struct instruc
 			to[0] = 0x0f;
 			to[1] = IF_FAR | (i->opcode & 15);
 		}
-		return n + BRANCH_SIZE;
+		return n + JUMP_SIZE;
 	}
 	memcpy(to, code, i->length);
 	if (is_pc_relative(to, i)) {
@@ -277,7 +265,7 @@ const uint8_t *stub_atomic_instruction(uint64_t resume)
 
 uint64_t stub_atomic_itself(uint64_t resume)
 {
-	return ALIGN_DOWN(resume, STUB_SIZE) + AT_ITSELF;
+	return (uint64_t)stub_atomic_instruction(resume);
 }
 
 uint64_t stub_atomic_site(uint64_t pc)
@@ -301,7 +289,7 @@ static uint64_t extent(uint64_t from, uint64_t site, uint64_t to)
 {
 	struct instruction i = { 0 };
 	uint64_t at = from;
-	while (at <= site || at < from + BRANCH_SIZE) {
+	while (at <= site || at < from + JUMP_SIZE) {
 		bool goes_on = at == from || (falls_through(&i) && !is_call(&i) && !is_target(at));
 		if (!goes_on || !decode((const uint8_t *)at, to - at, &i) ||
 		    !(patch_trapped(at) || may_move((const uint8_t *)at, &i)))
@@ -331,7 +319,7 @@ static bool put_until(uint8_t *stub, unsigned n, unsigned room, uint64_t at, uin
 			break;
 		}
 		decode((const uint8_t *)at, end - at, &i);
-		if (n + moved_size(&i) + BRANCH_SIZE > room)
+		if (n + moved_size(&i) + JUMP_SIZE > room)
 			return false;
 		n += put_moved(stub + n, (const uint8_t *)at, &i);
 	}
@@ -369,7 +357,7 @@ struct lead stub_lead(uint8_t *stub, uint64_t site, uint64_t from, uint64_t to)
 		uint64_t end = extent(starts[n], site, to);
 		if (!end || !put_group(stub, starts[n], site, end))
 			continue;
-		struct lead lead = { .from = starts[n], .to = end, .size = BRANCH_SIZE };
+		struct lead lead = { .from = starts[n], .to = end, .size = JUMP_SIZE };
 		put_jump(lead.bytes, starts[n], (uint64_t)stub + (n ? AT_LANDING : 0));
 		return lead;
 	}

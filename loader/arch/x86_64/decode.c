@@ -176,3 +176,11 @@ bool decode(const uint8_t *code, uint64_t room, struct instruction *i)
 	memcpy(copy, code, room);
 	return decode_bytes(copy, i) && i->length <= room;
 }
+
+unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
+{
+	int32_t distance = (int32_t)(to - (from + JUMP_SIZE));
+	at[0] = JUMP;
+	memcpy(at + 1, &distance, 4);
+	return JUMP_SIZE;
+}

@@ -27,6 +27,10 @@ struct instruction {
 /* The one at `code`, where `room` bytes may be read; false: it is none that is known. */
 bool decode(const uint8_t *code, uint64_t room, struct instruction *i);
 
+/* A branch to anywhere in reach: what stands at `from`, put into `at`. Returns its size. */
+enum { JUMP = 0xe9, JUMP_SHORT = 0xeb, JUMP_SIZE = 5 };
+unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to);
+
 /* The parts of the operand byte. */
 #define OPERAND_MODE(byte)     ((byte) >> 6)
 #define OPERAND_REGISTER(byte) ((byte) >> 3 & 7)
@@ -43,6 +47,13 @@ static inline bool has_memory(const uint8_t *code, const struct instruction *i)
 static inline bool is_told(const struct instruction *i)
 {
 	return i->locked || (i->map == MAP_ONE && (i->opcode == 0x86 || i->opcode == 0x87));
+}
+
+/* Has it an operand in memory with an index? */
+static inline bool is_indexed(const uint8_t *code, const struct instruction *i)
+{
+	const uint8_t *p = code + i->operand_at;
+	return has_memory(code, i) && OPERAND_BASE(p[0]) == BASE_INDEXED && (OPERAND_REGISTER(p[1]) != 4 || i->rex & 2);
 }
 
 /* Is its operand relative to the address of the next instruction? */

@@ -169,7 +169,7 @@ static bool is_absolute(const uint8_t *code, const struct instruction *i)
 {
 	const uint8_t *p = code + i->operand_at;
 	return OPERAND_MODE(p[0]) == 0 && OPERAND_BASE(p[0]) == BASE_INDEXED && OPERAND_BASE(p[1]) == BASE_NONE &&
-	       OPERAND_REGISTER(p[1]) == BASE_INDEXED && !(i->rex & 2);
+	       !is_indexed(code, i);
 }
 
 /* Also of those that atomic_is() tells, which asks first. */

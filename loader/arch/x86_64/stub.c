@@ -52,21 +52,11 @@ enum {
 	AT_DATA = 16,
 	AT_TAIL = 32,
 	AT_LANDING = 64,
-	JUMP = 0xe9,
-	JUMP_SHORT = 0xeb,
 	PREFIX = 0x48, /* means nothing to a jump */
 	BETWEEN = 24,  /* bytes between the mov and the call that are looked at */
 	GIVEN_UP = 1,
 	NUMBER_OF_RT_SIGRETURN = 15,
 };
-
-static unsigned put_jump(uint8_t *at, uint64_t from, uint64_t to)
-{
-	int32_t distance = (int32_t)(to - (from + 5));
-	at[0] = JUMP;
-	memcpy(at + 1, &distance, 4);
-	return 5;
-}
 
 /*
  * Reads code near a site. This runs in a signal handler, where a fault would
@@ -117,11 +107,9 @@ void stub_write(uint8_t *at, uint64_t site)
 static bool is_on_stack(const uint8_t *p, const struct instruction *i)
 {
 	const uint8_t *operand = p + i->operand_at;
-	bool indexed = OPERAND_BASE(operand[0]) == BASE_INDEXED;
-	unsigned base = OPERAND_BASE(operand[indexed]);
-	bool index = indexed && (OPERAND_REGISTER(operand[1]) != 4 || i->rex & 2);
-	bool none = OPERAND_MODE(operand[0]) == 0 && base == 5;
-	return (base == 4 || base == 5) && !(i->rex & 1) && !index && !none;
+	unsigned base = OPERAND_BASE(operand[OPERAND_BASE(operand[0]) == BASE_INDEXED]);
+	bool none = OPERAND_MODE(operand[0]) == 0 && base == BASE_NONE;
+	return (base == 4 || base == 5) && !(i->rex & 1) && !is_indexed(p, i) && !none;
 }
 
 /* Does it the same anywhere, goes on to the next one, and faults at most for want of stack? */

@@ -7,7 +7,7 @@ beside an access: what needs these is left out, with the reason.
 import glob
 import os
 
-from harness import ROOT, without_ours
+from harness import ROOT, USAGE
 from servers import SERVERS, record
 
 PARTS = os.path.join(ROOT, 'tests', 'threads', 'parts')
@@ -26,10 +26,7 @@ def racy(t, name):
     trace = t.path(name)
     recorded = t.record([program], trace=trace, options=['--every-access'], timeout=120)
     t.check(recorded.status in (0, 1) or recorded.status < 0, f'{name}: {recorded}')
-    for n in range(t.settings.replays):
-        again = t.replay(trace, timeout=120)
-        t.check((again.status, again.out, without_ours(again.err)) == (recorded.status, recorded.out, without_ours(recorded.err)),
-                f'{name}: replay {n + 1}: recorded {recorded}, now {again}')
+    t.replays(recorded, trace=trace)
 
 
 def programs():
@@ -105,9 +102,9 @@ def case_says_what_it_covers(t):
     out = t.run_well([t.heddle, 'stat', t.path('trace')]).out
     t.check(b'every access except inside libc' in out, out.decode())
     outcome = t.record([t.compile(source, ['-latomic', '-static'], 'every_access/static')], trace=t.path('static'), options=['--every-access'], timeout=60)
-    t.check(outcome.status == 121 and b'static' in outcome.err, f'{outcome}')
+    t.check(outcome.status == USAGE and b'static' in outcome.err, f'{outcome}')
     outcome = t.record(['/bin/true'], trace=t.path('both'), options=['--every-access', '--no-atomics'], timeout=60)
-    t.check(outcome.status == 121 and b'--no-atomics' in outcome.err, f'{outcome}')
+    t.check(outcome.status == USAGE and b'--no-atomics' in outcome.err, f'{outcome}')
 
 
 def served(t, name):

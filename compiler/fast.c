@@ -343,7 +343,7 @@ INLINE _Bool __heddle_due_held(struct hook_self *self)
 	uint64_t polls = GET(self->polls) + 1;
 
 	PUT(self->polls, polls);
-	return (polls >= GET(self->poll_until)) | (polls % HOOK_HELD == 0);
+	return (polls >= GET(self->poll_until)) | (polls % (HOOK_HELD / HOOK_POLL_EACH) == 0);
 }
 
 INLINE _Bool __heddle_due_now(struct hook_self *self)

@@ -67,7 +67,8 @@
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
 #define HOOK_PAGES	(1ull << 31) /* that have claims */
 #define HOOK_FAR	(1ull << 24)
-#define HOOK_HELD	1024 /* events or polls, after which others get their turn in a bracket held over a loop */
+#define HOOK_HELD	1024 /* events or jumps back, after which others get their turn in a bracket held over a loop */
+#define HOOK_POLL_EACH	256  /* jumps back, of which one comes by a poll: compiler/polls.c */
 #define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
 #define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
 #define HOOK_RANGE_MAX	8192	      /* of an access in one bracket */
@@ -150,7 +151,7 @@ struct hook_self {
 	const uint8_t *claims;
 	uint64_t mask; /* HOOK_PAGES - 1, or 0 */
 	const struct hook_ops *ops;
-	uint64_t polls;	     /* loop back edges without any hooked access that were passed */
+	uint64_t polls;	     /* looks of loops without a sure access that were passed */
 	uint64_t poll_until; /* the poll with this count, and later ones, go to the runtime */
 	uint64_t begun;	     /* 1 + the access that the runtime was about to make last: see order_begun() */
 	uint64_t group_until;

@@ -462,6 +462,11 @@ static void mark_all_left_out(struct module *m)
 
 static bool link_to_come;
 
+bool instrument_waits_for_link(void)
+{
+	return link_to_come;
+}
+
 /* One file, before it is optimised; not called where a linker does that (thin LTO). */
 int instrument_start(LLVMModuleRef module)
 {
@@ -537,6 +542,7 @@ int instrument_last(LLVMModuleRef module)
 	emit_begin(&m);
 	rewrite_begin(&m);
 	held_find(&m);
+	polls_thin(&m);
 	loops_copy(&m);
 	groups_copy(&m);
 	for (size_t i = 0; i < m.count; i++)

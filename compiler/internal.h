@@ -93,6 +93,8 @@ extern struct settings settings;
 /* instrument.c: the entries of the pass. They return whether the module was changed. */
 int instrument_start(LLVMModuleRef module);
 int instrument_file(LLVMModuleRef module);
+/* This is one file of a program that will be instrumented when it is linked. */
+bool instrument_waits_for_link(void);
 int instrument_early(LLVMModuleRef module);
 
 /* replace.c: functions of libc that cannot have hooks become code of the program. True: there were some. */
@@ -104,6 +106,8 @@ void formats_rewrite(struct module *m);
    without. */
 void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
 		void (*found)(void *arg, LLVMValueRef jump), void *arg);
+/* Only some rounds come by a poll. */
+void polls_thin(struct module *m);
 /* scans.c: the same for scanf and its kin. */
 bool scans_found(struct module *m);
 void scans_rewrite(struct module *m);

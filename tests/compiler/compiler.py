@@ -519,6 +519,16 @@ def case_wild_pointers(t):
             t.replays(recorded, trace=t.path(f'{how}-{n}'), times=1)
 
 
+def case_seldom(t):
+    """A signal comes through where there is no access for long."""
+    program = hooked_part(t, 'seldom')
+    recorded = t.record([program], timeout=60)
+    t.check(recorded.status == 0, f'{recorded}')
+    events = t.run_well([t.heddle, 'dump', t.path('trace')]).out
+    t.check(b'signal SIGVTALRM' in events and b'NOT EXACT' not in events, 'a handler did not begin at a poll')
+    t.replays(recorded, times=2, timeout=60)
+
+
 def case_unattached(t):
     """Threads in the loops with which they begin, many at once."""
     program = hooked_part(t, 'unattached')

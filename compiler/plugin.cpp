@@ -23,6 +23,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -55,9 +56,22 @@ struct Pass : PassInfoMixin<Pass> {
 	}
 };
 
-void last(ModulePassManager &passes)
+/* A loop with a choice that is the same in all rounds becomes two without it. Vectorised loops have such a choice,
+   between the vectors and a loop for arrays that overlap, and the loop around them could not be one bracket (loops.c). */
+struct SplitLoops : PassInfoMixin<SplitLoops> {
+	PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses)
+	{
+		if (instrument_waits_for_link())
+			return PreservedAnalyses::all();
+		return createModuleToFunctionPassAdaptor(createFunctionToLoopPassAdaptor(SimpleLoopUnswitchPass(true)))
+			.run(module, analyses);
+	}
+};
+
+void last(ModulePassManager &passes, int (*entry)(LLVMModuleRef))
 {
-	passes.addPass(Pass(instrument_last));
+	passes.addPass(SplitLoops());
+	passes.addPass(Pass(entry));
 	passes.addPass(AlwaysInlinerPass());
 }
 
@@ -66,13 +80,11 @@ void add_passes(PassBuilder &builder)
 	builder.registerFullLinkTimeOptimizationEarlyEPCallback(
 		[](ModulePassManager &passes, OptimizationLevel) { passes.addPass(Pass(instrument_early)); });
 	builder.registerFullLinkTimeOptimizationLastEPCallback(
-		[](ModulePassManager &passes, OptimizationLevel) { last(passes); });
+		[](ModulePassManager &passes, OptimizationLevel) { last(passes, instrument_last); });
 	builder.registerPipelineStartEPCallback(
 		[](ModulePassManager &passes, OptimizationLevel) { passes.addPass(Pass(instrument_start)); });
-	builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, OptimizationLevel) {
-		passes.addPass(Pass(instrument_file));
-		passes.addPass(AlwaysInlinerPass());
-	});
+	builder.registerOptimizerLastEPCallback(
+		[](ModulePassManager &passes, OptimizationLevel) { last(passes, instrument_file); });
 }
 } // namespace
 

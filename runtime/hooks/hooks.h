@@ -32,9 +32,6 @@ void order_log_grown(struct thread *t);
 
 /* ---- perform.c: the access itself ------------------------------------------------------------------------- */
 
-/* struct access.op; OP_RMW + enum hook_rmw */
-enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
-
 /* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
 
 #define HOOK_NUMBER(name) HOOK_NUMBER_##name,

@@ -36,31 +36,23 @@ static uint64_t computed(enum hook_rmw op, uint64_t old, uint64_t operand, uint3
 	BUG("unknown read-modify-write");
 }
 
-/* The part of an access that is cut may have any size: byte by byte then. It need not be atomic. */
-static bool is_plain_size(uint32_t size)
-{
-	return !(size & (size - 1));
-}
-
+/* The part of an access that is cut may have any size: byte by byte then. It need not be atomic. Others are made by
+   access_perform(). */
 static bool load(struct access *a)
 {
 	a->old[0] = 0;
-	if (is_plain_size(a->size))
-		return !user_load((void *)a->addr, a->size, &a->old[0]);
 	return !user_copy(&a->old[0], (void *)a->addr, a->size);
 }
 
 static bool store(struct access *a)
 {
-	if (is_plain_size(a->size))
-		return !user_store((void *)a->addr, a->size, a->value[0]);
 	return !user_copy((void *)a->addr, &a->value[0], a->size);
 }
 
 static bool modify(struct access *a, enum hook_rmw op)
 {
 	uint64_t operand = a->value[0] & mask_of(a->size);
-	long r = load(a) ? 0 : -EFAULT;
+	long r = user_load((void *)a->addr, a->size, &a->old[0]);
 	while (!r)
 		r = user_cas((void *)a->addr, a->size, &a->old[0],
 			     computed(op, a->old[0], operand, a->size) & mask_of(a->size));
@@ -102,7 +94,7 @@ static bool perform_wide(struct access *a)
 	}
 }
 
-bool access_perform(struct access *a)
+bool access_perform_other(struct access *a)
 {
 	if (a->op == OP_NONE)
 		return true;

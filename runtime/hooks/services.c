@@ -117,9 +117,7 @@ uint64_t order_events(uint32_t slot)
 
 void order_begun(struct order_thread *o)
 {
-	/* relaxed: only a reader of the dead process's memory looks at it, and sees stores in this thread's order */
-	__atomic_store_n(&thread_of(o->slot)->self->begun, o->event + 1, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	order_begun_as(thread_of(o->slot)->self, o->event);
 }
 
 /* Of a thread that makes very many accesses not all are disturbed: those who spin for what it holds would spin ever

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "compiler/hooks.h"
 #include "runtime/order/cut.h"
 
 #define GRANULE 8
@@ -33,9 +34,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-struct hook_site;
-
 enum { ACCESS_READS = 1, ACCESS_WRITES = 2 };
+/* OP_RMW + enum hook_rmw */
+enum access_op { OP_NONE, OP_LOAD, OP_STORE, OP_CAS, OP_RMW };
 
 struct access {
 	uint64_t addr;
@@ -79,7 +80,9 @@ struct order_thread {
 /* Performs the access, sets a->old. false: it would fault; undo what you hold and return false too.
    Relaxed for plain accesses; the scheme orders what needs order. Atomic for up to 8 bytes within a granule and for
    aligned 16. */
+#ifndef HEDDLE_RUNTIME
 bool access_perform(struct access *a);
+#endif
 
 /* The state of a granule (addr is rounded down). It stays where it is. */
 #ifndef HEDDLE_RUNTIME
@@ -147,7 +150,13 @@ _Noreturn void order_cannot(const char *what);
 #ifndef ORDER_ADDRESS_BITS
 #define ORDER_ADDRESS_BITS 40
 #endif
-struct hook_self;
+/* order_begun() of such a scheme, which knows its thread's counts. Relaxed: only a reader of the dead process's memory
+   looks at it, and sees stores in this thread's order. */
+static inline void order_begun_as(struct hook_self *self, uint64_t event)
+{
+	__atomic_store_n(&self->begun, event + 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 /* A slot's counts, for all below order_slots(); they stay, and go on counting, when the slot is used again. */
 struct hook_self *order_self(uint32_t slot);
 /* A slot's table of claims, one byte per page (compiler/hooks.h) of the program's memory, zero at first; 0: there are

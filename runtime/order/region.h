@@ -226,7 +226,9 @@ bool hold_span(struct order_thread *t, struct access_span *s);
 /* The word or page is held, and the access comes next: see order_begun(). */
 static inline void access_begins(struct order_thread *t)
 {
-	t->event = region_of(t)->self->events / 2;
-	order_begun(t);
+	struct hook_self *self = region_of(t)->self;
+
+	t->event = self->events / 2;
+	order_begun_as(self, t->event);
 }
 #endif

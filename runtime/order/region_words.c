@@ -3,6 +3,9 @@
  */
 #include "region.h"
 
+/* An access of a word is short, and calls would be a good part of it. */
+#define INLINED inline __attribute__((always_inline))
+
 /*
  * The lock is the top bit of `writer`; the name stays beside it. No store of the holder's may be seen before the bit (a
  * reader would find new data under an unlocked word), and a compare-and-swap does not promise that on aarch64: hence
@@ -108,7 +111,7 @@ static inline void show_region(struct region_thread *own)
 }
 
 /* Budget: 5 loads, no store. */
-static inline enum outcome read_quickly(struct order_thread *t, struct words *w, struct access *a)
+static INLINED enum outcome read_quickly(struct order_thread *t, struct words *w, struct access *a)
 {
 	struct region_thread *own = region_of(t);
 	uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
@@ -303,8 +306,8 @@ static inline uint64_t last_writer(const struct page *p, uint64_t writer)
 	return likely(writer) ? writer : p->writer;
 }
 
-static inline enum outcome one_locked(struct order_thread *t, struct page *p, struct words *w, struct access *a,
-				      uint64_t was)
+static INLINED enum outcome one_locked(struct order_thread *t, struct page *p, struct words *w, struct access *a,
+				       uint64_t was)
 {
 	uint64_t writer = last_writer(p, was);
 

@@ -30,6 +30,10 @@ bool wait_awake(unsigned *round)
 	return n < WAIT_SPINS + yields;
 }
 
+/* Milliseconds for each thread that there is: however many sleep, one of them looks after some milliseconds, whether the
+   replay is to end and whether somebody watches; and all together take no processor's time for it. */
+#define SLEEP_EACH 4
+
 void wait_asleep(struct thread *t)
 {
 	/* one of those who sleep watches whether anybody still moves */
@@ -37,7 +41,7 @@ void wait_asleep(struct thread *t)
 	while (!__atomic_load_n(&t->wake, __ATOMIC_ACQUIRE)) {
 		if (!watches)
 			watches = !__atomic_exchange_n(&watched, 1, __ATOMIC_ACQ_REL);
-		futex_wait(&t->wake, 0, watches ? 20 : 200);
+		futex_wait(&t->wake, 0, watches ? 20 : MAX(200, SLEEP_EACH * thread_highest()));
 		wait_end_if_stopped();
 		if (watches)
 			ticket_pass_lost();

@@ -153,7 +153,7 @@ chmod +x "$top/extra/init"
 # It ends with this script, however that ends. Time limits of the tests are wide in there: one limit for all is here.
 say "booting; the output is also in $top/console.log"
 setpriv --pdeathsig TERM timeout 7200 nice -n 19 \
-	$emulator -cpu "$cpu" -accel tcg -smp 2 -m 4096 -nic none -display none -monitor none -serial stdio -no-reboot \
+	$emulator -cpu "$cpu" -accel tcg -smp 2 -m 6144 -nic none -display none -monitor none -serial stdio -no-reboot \
 	-kernel "$(ls "$top"/kernel/boot/vmlinuz-*)" -initrd "$top/initrd" -append "console=$console quiet panic=-1" </dev/null |
 	sed -u 's,\r,,g' | tee "$top/console.log"
 

@@ -1,6 +1,6 @@
 /*
  * Claims: who may access a page without asking, and how that right is taken away. See region.c for the invariants;
- * model: tests/models/claims.pml.
+ * models: tests/models/claims.pml, and change.pml for pages that become fine and coarse again.
  *
  * Who takes a page from others does not claim it: it makes its one access and leaves the page to who comes next. So a
  * single visitor costs one membarrier and not two, and a page that moves for good costs one more miss.

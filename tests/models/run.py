@@ -15,10 +15,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Model and definitions; deep: takes minutes. With FAULTS the names of which each must give an error.
 RIGHT = [('claims', 'ACCESSES=2'), ('claims', 'ACCESSES=2 SHIFT=0'), ('claims', 'ACCESSES=2 SHIFT=0 LOOPS'), ('claims', 'ACCESSES=2 SHIFT=0 HELD'),
          ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1'),
-         ('word', 'ACCESSES=2')]
+         ('word', 'ACCESSES=2'), ('change', 'ACCESSES=1')]
 RIGHT_OWNS = [('word', 'ACCESSES=2 OWNS')]       # a minute
 RIGHT_DEEP = [('claims', 'ACCESSES=2 LETS_GO=2'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2'), ('claims', 'ACCESSES=3'), ('claims', 'ACCESSES=3 LOOPS'), ('claims', 'ACCESSES=2 HELD'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
-              ('word', 'ACCESSES=2 OWN_ACCESSES'), ('word', 'ACCESSES=2 OWNS SHIFT=0'), ('word', 'ACCESSES=2 OWNS OWN_ACCESSES'), ('word', 'ACCESSES=3 OWNS'), ('word', 'THREADS=3 ACCESSES=1')]
+              ('word', 'ACCESSES=2 OWN_ACCESSES'), ('word', 'ACCESSES=2 OWNS SHIFT=0'), ('word', 'ACCESSES=2 OWNS OWN_ACCESSES'), ('word', 'ACCESSES=3 OWNS'), ('word', 'THREADS=3 ACCESSES=1'),
+              ('change', 'ACCESSES=2'), ('change', 'ACCESSES=2 SHIFT=0')]
 FAULTS = [
     ('claims', 'ACCESSES=2', 'NO_MEMBARRIER NO_WAIT LATE_CLEAR PLAIN_CLOSE NO_READER_EDGES NO_OPEN FINISHED_ONLY NO_CUT'),
     ('claims', 'ACCESSES=3 SHIFT=0 LOOPS', 'SEEN_ONLY'),
@@ -27,7 +28,9 @@ FAULTS = [
     ('word', 'ACCESSES=2', 'NO_VALIDATION EARLY_LOOK NO_STORE_BARRIER PLAIN_UNLOCK NO_READER_EDGES NO_WRITER_EDGES FINISHED_ONLY NO_CUT'),
     ('word', 'ACCESSES=2 OWNS', 'NO_MEMBARRIER NO_WAIT SEEN_EARLY PLAIN_CLOSE KEPT'),
     ('word', 'ACCESSES=2 LOCKS=1', 'STALE_REGION FENCED_FOR_GOOD NO_READ_FENCE NO_WRITE_FENCE NO_PAUSE'),
+    ('change', 'ACCESSES=2', 'NO_MEMBARRIER NO_WAIT NO_WAIT_FOR_WORD NO_WORD_EDGE LATE_STATE NOT_CLEARED PLAIN_FINE NO_PAGE_WRITER NO_SECOND_LOOK'),
 ]
+FAULTS_DEEP = [('change', 'ACCESSES=2', 'NO_PAGE_EDGE')]
 
 
 def run(argv, cwd, timeout):
@@ -63,12 +66,12 @@ def check_right(models, say, optimised=True):
     return wrong
 
 
-def check_faults(say):
+def check_faults(faults, say, optimised=False):
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        for model, definitions, names in FAULTS:
+        for model, definitions, names in faults:
             for name in names.split():
-                count, first, _ = errors(model, f'{definitions} {name}', folder, False)
+                count, first, _ = errors(model, f'{definitions} {name}', folder, optimised)
                 say(f'{model} {definitions} {name}: {first or "no error"}')
                 if not count:
                     wrong.append(f'{model} {definitions}: {name} is not noticed')
@@ -89,12 +92,12 @@ def case_region_owns(t):
 
 
 def case_region_faults(t):
-    wrong = check_faults(t.notes.append)
+    wrong = check_faults(FAULTS, t.notes.append)
     t.check(not wrong, '\n'.join(wrong))
 
 
 def case_region_deep(t):
-    wrong = check_right(RIGHT_DEEP, t.notes.append)
+    wrong = check_right(RIGHT_DEEP, t.notes.append) + check_faults(FAULTS_DEEP, t.notes.append, optimised=True)
     t.check(not wrong, '\n'.join(wrong))
 
 
@@ -103,6 +106,8 @@ case_region_deep.only_soak = True
 if __name__ == '__main__':
     def say(line):
         print(line, flush=True)
-    complaints = check_right(RIGHT, say, optimised=False) + check_right(RIGHT_OWNS + (RIGHT_DEEP if '--deep' in sys.argv[1:] else []), say) + check_faults(say)
+    deep = '--deep' in sys.argv[1:]
+    complaints = check_right(RIGHT, say, optimised=False) + check_right(RIGHT_OWNS + (RIGHT_DEEP if deep else []), say) + check_faults(FAULTS, say)
+    complaints += check_faults(FAULTS_DEEP, say, optimised=True) if deep else []
     print('\n'.join(complaints))
     sys.exit(1 if complaints else 0)

@@ -375,7 +375,9 @@ static void copy_arguments(struct module *m, LLVMValueRef function, LLVMValueRef
 		return;
 	for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
 		LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, n + 1, byval);
-		if (attribute && !select_private(LLVMGetOperand(call, n)))
+		LLVMValueRef from = LLVMGetOperand(call, n);
+		/* what is passed is another object than a constant */
+		if (attribute && !(select_private(from) && LLVMIsAAllocaInst(from)))
 			copy_argument(m, function, call, n, LLVMGetTypeAttributeValue(attribute));
 	}
 }

@@ -513,9 +513,13 @@ static void visit_ptrtoint(LLVMValueRef i)
 		case LLVMPHI:
 		case LLVMSelect:
 		case LLVMIntToPtr:
-		case LLVMCall:
-		case LLVMInvoke:
 		case LLVMRet: break;
+		case LLVMCall:
+		case LLVMInvoke: /* a number may be printed */
+			if (LLVMIsAFunction(points_to_callee(LLVMGetUser(u))) &&
+			    LLVMIsDeclaration(points_to_callee(LLVMGetUser(u))))
+				give_away(LLVMGetOperand(i, 0));
+			break;
 		default: give_away(LLVMGetOperand(i, 0));
 		}
 }
@@ -525,7 +529,7 @@ static void visit_inttoptr(LLVMValueRef i)
 	LLVMValueRef from = LLVMGetOperand(i, 0);
 
 	copy(i, from);
-	if (LLVMIsABinaryOperator(from) || LLVMIsAConstantInt(from) || LLVMIsACastInst(from))
+	if (!LLVMIsAPtrToIntInst(from) && !LLVMIsALoadInst(from))
 		comes_from_outside(i);
 }
 
@@ -542,6 +546,54 @@ static bool is_step(LLVMValueRef address, uint64_t size, unsigned depth)
 	return LLVMIsAPHINode(address);
 }
 
+bool points_to_moved(LLVMValueRef v, unsigned depth)
+{
+	enum { DEEPEST = 8 };
+
+	if (LLVMIsAConstant(v))
+		return false;
+	if (!LLVMIsAInstruction(v) || depth == DEEPEST)
+		return true;
+	switch (LLVMGetInstructionOpcode(v)) {
+	case LLVMICmp:
+	case LLVMFCmp:
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMMul:
+	case LLVMUDiv:
+	case LLVMSDiv:
+	case LLVMURem:
+	case LLVMSRem:
+	case LLVMFAdd:
+	case LLVMFSub:
+	case LLVMFMul:
+	case LLVMFDiv:
+	case LLVMFPTrunc:
+	case LLVMSIToFP:
+	case LLVMUIToFP:
+	case LLVMFPToSI:
+	case LLVMFPToUI: return false;
+	case LLVMZExt:
+	case LLVMSExt:
+	case LLVMTrunc:
+	case LLVMBitCast:
+	case LLVMFreeze:
+	case LLVMShl:
+	case LLVMLShr:
+	case LLVMAShr:
+	case LLVMAnd:
+	case LLVMOr:
+	case LLVMXor:
+	case LLVMSelect:
+	case LLVMPHI:
+		for (unsigned i = LLVMIsASelectInst(v) ? 1 : 0; i < (unsigned)LLVMGetNumOperands(v); i++)
+			if (points_to_moved(LLVMGetOperand(v, i), depth + 1))
+				return true;
+		return false;
+	default: return true;
+	}
+}
+
 /* Parts of pointers, perhaps, that come together again elsewhere: everybody may know them. A member of less than 8
    bytes, which objects with pointers often have, is none. */
 static void load_part(LLVMValueRef i)
@@ -551,6 +603,16 @@ static void load_part(LLVMValueRef i)
 	if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
 	    is_step(LLVMGetOperand(i, 0), LLVMStoreSizeOfType(m->layout, type), 0))
 		give_away_contents(LLVMGetOperand(i, 0));
+}
+
+/* And this may be where they do. */
+static void store_part(LLVMValueRef i)
+{
+	LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(i, 0));
+
+	if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && points_to_moved(LLVMGetOperand(i, 0), 0) &&
+	    is_step(LLVMGetOperand(i, 1), LLVMStoreSizeOfType(m->layout, type), 0))
+		give_away_contents(LLVMGetOperand(i, 1));
 }
 
 static void visit(LLVMValueRef i, LLVMValueRef function)
@@ -566,6 +628,8 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	case LLVMStore:
 		if (value(LLVMGetOperand(i, 0)))
 			join(arrow(value(LLVMGetOperand(i, 0))), arrow(arrow(value(LLVMGetOperand(i, 1)))));
+		else if (!may_carry(LLVMTypeOf(LLVMGetOperand(i, 0))))
+			store_part(i);
 		break;
 	case LLVMAtomicRMW:
 	case LLVMAtomicCmpXchg:

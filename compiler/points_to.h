@@ -29,6 +29,10 @@ LLVMValueRef points_to_callee(LLVMValueRef call);
 /* Of a function that is not seen: may it create a thread or call the program back? */
 bool points_to_may_create(LLVMValueRef call);
 
+/* Of less than 8 bytes: may it be a part of a pointer, moved here as it is? Not what was compared or calculated: shifts
+   and the like only move it. */
+bool points_to_moved(LLVMValueRef v, unsigned depth);
+
 /* Intrinsics, by name, for every analysis of pointers: one that moves none, and one whose result is its first
    argument. */
 bool intrinsic_is_harmless(const char *name);

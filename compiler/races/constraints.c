@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "compiler/points_to.h"
 #include "compiler/races/constraints.h"
 #include "compiler/races/map.h"
 
@@ -41,6 +42,9 @@ bool value_may_carry(LLVMTypeRef type)
 	case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(type) >= 64;
 	case LLVMPointerTypeKind:
 	case LLVMDoubleTypeKind:
+	case LLVMX86_FP80TypeKind:
+	case LLVMFP128TypeKind:
+	case LLVMPPC_FP128TypeKind:
 	case LLVMVectorTypeKind:
 	case LLVMScalableVectorTypeKind:
 	case LLVMStructTypeKind:
@@ -161,7 +165,10 @@ void value_new_object(LLVMValueRef v, enum object_kind kind)
 
 static bool is_part(LLVMTypeRef type)
 {
-	return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 64;
+	LLVMTypeKind kind = LLVMGetTypeKind(type);
+
+	return (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 64) || kind == LLVMFloatTypeKind ||
+	       kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind;
 }
 
 static void load(LLVMValueRef to, LLVMValueRef address)
@@ -180,6 +187,8 @@ static void store(LLVMValueRef address, LLVMValueRef v)
 {
 	if (value_node(v))
 		solve_store(is_aggregate(LLVMTypeOf(v)) ? value_anywhere(address) : value_node(address), value_node(v));
+	else if (is_part(LLVMTypeOf(v)) && points_to_moved(v, 0))
+		solve_store_part(value_node(address), (uint32_t)LLVMStoreSizeOfType(m->layout, LLVMTypeOf(v)));
 }
 
 void value_copy_memory(LLVMValueRef to, LLVMValueRef from)
@@ -259,12 +268,27 @@ static void visit_binary(LLVMValueRef i)
 	solve_move(value_node(i), value_node(b), 0, 1);
 }
 
+static bool is_calculated(LLVMValueRef v, unsigned depth)
+{
+	enum { DEEPEST = 8 };
+
+	if (LLVMIsABinaryOperator(v) || LLVMIsAConstantInt(v) || LLVMIsACastInst(v))
+		return !LLVMIsAPtrToIntInst(v) && !LLVMIsNull(v);
+	if (!LLVMIsAPHINode(v) && !LLVMIsASelectInst(v) && !LLVMIsAFreezeInst(v))
+		return false;
+	for (unsigned n = LLVMIsASelectInst(v) ? 1 : 0; n < (unsigned)LLVMGetNumOperands(v); n++)
+		if (depth == DEEPEST || is_calculated(LLVMGetOperand(v, n), depth + 1))
+			return true;
+	return false;
+}
+
 static void visit_inttoptr(LLVMValueRef i)
 {
 	LLVMValueRef from = LLVMGetOperand(i, 0);
 
 	value_copy(i, from);
-	if (LLVMIsABinaryOperator(from) || LLVMIsAConstantInt(from) || LLVMIsACastInst(from))
+	solve_number(value_node(i));
+	if (is_calculated(from, 0))
 		solve_points_anywhere(value_node(i));
 }
 

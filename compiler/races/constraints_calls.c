@@ -120,9 +120,10 @@ static void call_libc(LLVMValueRef call)
 		LLVMValueRef v = LLVMGetOperand(call, n);
 		bool pointer = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind;
 		bool used = in_ranges(&before, v) || in_ranges(&after, v) || select_private(v);
-		if (!value_node(v) || (known && !pointer))
+		bool number = !pointer && n >= LLVMCountParamTypes(LLVMGetCalledFunctionType(call)); /* to be printed */
+		if (!value_node(v) || (known && !pointer && !number))
 			continue;
-		if (!known || !used || keeps(call, n)) {
+		if (!known || number || !used || keeps(call, n)) {
 			solve_give(value_node(v));
 			continue;
 		}

@@ -118,14 +118,15 @@ static LLVMValueRef first_value(LLVMValueRef phi, const struct plugin_loop *l)
 	return NULL;
 }
 
-/* Do both loops have the same rounds, if they have any? Their tests must be alike. */
-static bool same_rounds(const struct plugin_loop *a, const struct plugin_loop *b)
+/* Do both loops have the same rounds, if they have any? Their tests must be alike. What comes before a test at the
+   beginning is done once more than there are rounds: that must not be the creating. */
+static bool same_rounds(const struct plugin_loop *a, const struct plugin_loop *b, LLVMBasicBlockRef creates)
 {
 	LLVMBasicBlockRef at_a, at_b;
 	LLVMValueRef test_a = loop_test(a, &at_a), test_b = loop_test(b, &at_b), step_a = NULL, step_b = NULL;
 
 	if (!test_a || !test_b || LLVMGetICmpPredicate(test_a) != LLVMGetICmpPredicate(test_b) ||
-	    (at_a == a->latch) != (at_b == b->latch) || !a->latch || !b->latch)
+	    (at_a == a->latch) != (at_b == b->latch) || !a->latch || !b->latch || (at_a != a->latch && creates == at_a))
 		return false;
 	LLVMValueRef end_a = LLVMGetBasicBlockTerminator(at_a), end_b = LLVMGetBasicBlockTerminator(at_b);
 	LLVMValueRef x = LLVMGetOperand(test_a, 0), y = LLVMGetOperand(test_b, 0);
@@ -195,7 +196,7 @@ static void look_at_loop(unsigned class, const struct call *create, const struct
 		return;
 	terms_begin(ABOUT_BOTH);
 	Z3_ast a = terms_of(LLVMGetOperand(create->inst, 0), &common), b = terms_of(LLVMGetOperand(load, 0), &common);
-	bool same = same_rounds(&l, &m);
+	bool same = same_rounds(&l, &m, LLVMGetInstructionParent(create->inst));
 	terms_assert(Z3_mk_eq(terms_context(), terms_round(l.header, &common), terms_round(m.header, &common)));
 	same = same && terms_surely(Z3_mk_eq(terms_context(), a, b));
 	terms_end();

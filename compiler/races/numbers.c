@@ -43,7 +43,7 @@ Z3_ast numbers_unknown(void)
 	Z3_context z = terms_context();
 	char name[32];
 
-	snprintf(name, sizeof name, "v%u!%u", asks, unknown_count++);
+	snprintf(name, sizeof name, "u%u!%u", asks, unknown_count++);
 	return Z3_mk_const(z, Z3_mk_string_symbol(z, name), Z3_mk_int_sort(z));
 }
 

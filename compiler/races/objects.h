@@ -35,6 +35,7 @@ struct place {
 	uint32_t stride; /* 0: exactly there */
 	int64_t offset;	 /* below the stride, if there is one */
 	node in, out;	 /* what is stored there; what may be read there */
+	uint32_t part;	 /* so many bytes of what may be pointers are stored there, one part at a time */
 };
 
 /* solve.c: building. A node that is NO_NODE stands for "holds no pointer" and may be given everywhere. */
@@ -47,6 +48,8 @@ void solve_points_anywhere(node n); /* at the unknown */
 void solve_copy(node to, node from);
 void solve_move(node to, node from, int64_t offset, uint64_t stride); /* to = from + offset + k * stride */
 void solve_load(node to, node address);
+void solve_number(node n);			    /* a pointer that was a number */
+void solve_store_part(node address, uint32_t size); /* some bytes, of a pointer perhaps: nobody knows of which */
 void solve_store(node address, node from);
 void solve_give(node n); /* code outside may know it */
 /* called() is run for each function that the node comes to point to, once; (call, NULL): it may be any. */

@@ -81,6 +81,8 @@ static void find_ways(struct ways *w, uint32_t function, unsigned class, unsigne
 
 	if (program.functions[function].ref == begin)
 		add_way(w, class, side, chain, depth);
+	else if (program.functions[function].constructor || program.functions[function].given)
+		w->too_many = true; /* it is also called by who is not seen, with what nobody knows */
 	if (depth == DEEPEST) {
 		w->too_many = true;
 		return;

@@ -18,19 +18,19 @@
 
 enum { MOST_PLACES = 48, POINTER = 8, MOST_WORDS = 1 << 17 };
 
-enum complex { LOAD, STORE, MOVE, CALL };
+enum complex { LOAD, STORE, STORE_PART, MOVE, CALL };
 
 struct complex_row {
 	enum complex kind;
 	node other;
-	uint32_t stride;
+	uint32_t stride; /* STORE_PART: bytes */
 	int64_t offset;
 	LLVMValueRef call;
 };
 
 struct node_row {
 	node parent;
-	bool give;
+	bool give, number;
 	struct bits places, passed, looked; /* all; passed on along copies; seen by loads, stores, ... */
 	node *to;
 	uint32_t to_count, to_room;
@@ -172,9 +172,29 @@ static void give_contents(uint32_t place)
 	changed = true;
 }
 
+/* Bytes were stored at `part`: a pointer that is read over them may be any. What is copied whole (from anywhere in the
+   object) is such a pointer only if the bytes were stored anywhere, too: else a number beside a pointer would spoil all
+   its copies. */
+static void spoil(uint32_t place, uint32_t part)
+{
+	if (places[part].part && (places[place].stride != 1 || places[part].stride == 1) &&
+	    solve_overlap(place, POINTER, part, places[part].part))
+		add_place(places[place].out, UNKNOWN_PLACE);
+}
+
+static void store_part(uint32_t place, uint32_t size)
+{
+	if (places[place].part >= size)
+		return;
+	places[place].part = size;
+	for (uint32_t other = objects[places[place].object].first; other; other = places[other].next)
+		spoil(other, place);
+}
+
 static void link_places(uint32_t place)
 {
 	for (uint32_t other = objects[places[place].object].first; other; other = places[other].next) {
+		spoil(place, other);
 		if (!solve_overlap(place, POINTER, other, POINTER))
 			continue;
 		solve_copy(places[place].out, places[other].in);
@@ -277,6 +297,18 @@ void solve_store(node address, node from)
 		add_row(address, (struct complex_row){ STORE, from, 0, 0, NULL });
 }
 
+void solve_number(node n)
+{
+	if (n)
+		nodes[find(n)].number = true;
+}
+
+void solve_store_part(node address, uint32_t size)
+{
+	if (address)
+		add_row(address, (struct complex_row){ STORE_PART, 0, size, 0, NULL });
+}
+
 void solve_give(node n)
 {
 	if (n && !nodes[find(n)].give) {
@@ -303,6 +335,7 @@ static void join(node keep, node gone)
 
 	nodes[gone] = (struct node_row){ .parent = keep };
 	nodes[keep].give |= g.give;
+	nodes[keep].number |= g.number;
 	bits_add_all(&nodes[keep].places, &g.places);
 	for (uint32_t i = 0; i < g.to_count; i++)
 		solve_copy(g.to[i], keep);
@@ -442,6 +475,10 @@ static void apply(struct complex_row row, uint32_t place)
 	switch (row.kind) {
 	case LOAD: solve_copy(row.other, places[place].out); break;
 	case STORE: solve_copy(places[place].in, row.other); break;
+	case STORE_PART:
+		if (object != UNKNOWN_OBJECT)
+			store_part(place, row.stride);
+		break;
 	case CALL:
 		if (object == UNKNOWN_OBJECT)
 			on_call(row.call, NULL);
@@ -483,6 +520,14 @@ static void give_all(node n, struct bits *copy)
 	}
 }
 
+/* When all is known: a number that becomes a pointer, and comes from no pointer, is one that nobody has seen. */
+static void find_lost(void)
+{
+	for (node n = 1; n < node_count; n++)
+		if (nodes[n].parent == n && nodes[n].number && !bits_count(&nodes[n].places))
+			add_place(n, UNKNOWN_PLACE);
+}
+
 void solve_run(void (*called)(LLVMValueRef, LLVMValueRef), void (*given)(LLVMValueRef))
 {
 	struct bits fresh = { 0 };
@@ -502,6 +547,8 @@ void solve_run(void (*called)(LLVMValueRef, LLVMValueRef), void (*given)(LLVMVal
 		}
 		while (newly_count)
 			given(objects[newly_given[--newly_count]].value);
+		if (!changed)
+			find_lost();
 	}
 	bits_free(&fresh);
 }

@@ -209,6 +209,19 @@ static Z3_ast other_phi(LLVMValueRef phi, Z3_ast v)
 	return v;
 }
 
+/* In a function that has loops with two ways in, any phi may be at the head of one: what comes in is then of the round
+   before. */
+static bool goes_round_unseen(LLVMValueRef phi)
+{
+	static struct map known; /* functions: 1 no, 2 yes */
+	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(phi));
+	uint32_t *answer = map_enter(&known, (uintptr_t)function);
+
+	if (!*answer)
+		*answer = plugin_is_irreducible(function) ? 2 : 1;
+	return *answer == 2;
+}
+
 Z3_ast terms_of_phi(LLVMValueRef phi, const struct frame *f, Z3_ast *early)
 {
 	struct plugin_loop around;
@@ -216,7 +229,7 @@ Z3_ast terms_of_phi(LLVMValueRef phi, const struct frame *f, Z3_ast *early)
 	struct loop_test t;
 
 	if (!plugin_loop(LLVMGetInstructionParent(phi), 0, &around) || around.header != LLVMGetInstructionParent(phi))
-		return plain_phi(phi, f);
+		return goes_round_unseen(phi) ? terms_unknown(phi, f) : plain_phi(phi, f);
 	Z3_ast v = terms_unknown(phi, f);
 	if (!loops_value(phi, &l))
 		return v;

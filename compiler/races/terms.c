@@ -205,7 +205,9 @@ static Z3_ast calculate(LLVMValueRef v, LLVMOpcode op, unsigned bits, Z3_ast a, 
 	case LLVMUDiv:
 		r = numbers_divide(numbers_unsigned(a, bits), numbers_unsigned(b, bits));
 		return numbers_wrap(r, bits);
-	case LLVMURem: return numbers_remainder(numbers_unsigned(a, bits), numbers_unsigned(b, bits));
+	case LLVMURem:
+		r = numbers_remainder(numbers_unsigned(a, bits), numbers_unsigned(b, bits));
+		return numbers_wrap(r, bits);
 	case LLVMSDiv: {
 		r = result_of(v, a, b);
 		Z3_ast plus = both(Z3_mk_ge(z, a, number(0)), Z3_mk_gt(z, b, number(0)));

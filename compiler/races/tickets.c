@@ -35,9 +35,13 @@ static bool is_once_each(LLVMValueRef inst)
 	       !plugin_loop(LLVMGetInstructionParent(inst), 0, &l);
 }
 
-static bool is_positive(LLVMValueRef v)
+/* In larger steps, such as those of a counter in the upper bits of a number, it would soon come round. */
+enum { STEP_MOST = 256 };
+
+static bool is_step(LLVMValueRef v)
 {
-	return LLVMIsAConstantInt(v) && LLVMGetIntTypeWidth(LLVMTypeOf(v)) <= 64 && LLVMConstIntGetSExtValue(v) > 0;
+	return LLVMIsAConstantInt(v) && LLVMGetIntTypeWidth(LLVMTypeOf(v)) <= 64 && LLVMConstIntGetSExtValue(v) > 0 &&
+	       LLVMConstIntGetSExtValue(v) <= STEP_MOST;
 }
 
 /* The store of what a load gave and more, with nothing between that could let others in; NULL: there is none. */
@@ -48,7 +52,7 @@ static LLVMValueRef store_of(LLVMValueRef load)
 			continue;
 		LLVMValueRef sum = LLVMGetOperand(i, 0);
 		bool adds = LLVMIsABinaryOperator(sum) && LLVMGetInstructionOpcode(sum) == LLVMAdd &&
-			    LLVMGetOperand(sum, 0) == load && is_positive(LLVMGetOperand(sum, 1));
+			    LLVMGetOperand(sum, 0) == load && is_step(LLVMGetOperand(sum, 1));
 		if (!adds)
 			return NULL;
 		return LLVMGetNSW(sum) || LLVMGetIntTypeWidth(LLVMTypeOf(load)) == 64 || is_once_each(load) ? i : NULL;
@@ -59,8 +63,7 @@ static LLVMValueRef store_of(LLVMValueRef load)
 static bool is_atomic_ticket(LLVMValueRef inst)
 {
 	return LLVMIsAAtomicRMWInst(inst) && LLVMGetAtomicRMWBinOp(inst) == LLVMAtomicRMWBinOpAdd &&
-	       is_positive(LLVMGetOperand(inst, 1)) &&
-	       (LLVMGetIntTypeWidth(LLVMTypeOf(inst)) == 64 || is_once_each(inst));
+	       is_step(LLVMGetOperand(inst, 1)) && (LLVMGetIntTypeWidth(LLVMTypeOf(inst)) == 64 || is_once_each(inst));
 }
 
 /* The load that a store belongs to. */

@@ -57,7 +57,8 @@ struct Pass : PassInfoMixin<Pass> {
 };
 
 /* A loop with a choice that is the same in all rounds becomes two without it. Vectorised loops have such a choice,
-   between the vectors and a loop for arrays that overlap, and the loop around them could not be one bracket (loops.c). */
+   between the vectors and a loop for arrays that overlap, and the loop around them could not be one bracket
+   (loops.c). */
 struct SplitLoops : PassInfoMixin<SplitLoops> {
 	PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses)
 	{

@@ -30,8 +30,8 @@ bool wait_awake(unsigned *round)
 	return n < WAIT_SPINS + yields;
 }
 
-/* Milliseconds for each thread that there is: however many sleep, one of them looks after some milliseconds, whether the
-   replay is to end and whether somebody watches; and all together take no processor's time for it. */
+/* Milliseconds for each thread that there is: however many sleep, one of them looks after some milliseconds, whether
+   the replay is to end and whether somebody watches; and all together take no processor's time for it. */
 #define SLEEP_EACH 4
 
 void wait_asleep(struct thread *t)

@@ -331,9 +331,9 @@ static bool is_hooked(void *arg, LLVMBasicBlockRef block)
 	return bsearch(&block, h->blocks, h->count, sizeof block, compare_blocks);
 }
 
-static void add_poll(void *arg, LLVMValueRef jump)
+static void add_poll(void *arg, LLVMValueRef jump, bool is_short)
 {
-	add(((struct hooked *)arg)->m, jump, SHAPE_POLL, HOOK_POLL);
+	add(((struct hooked *)arg)->m, jump, SHAPE_POLL, HOOK_POLL)->is_short = is_short;
 }
 
 /* Loops without a sure hook get a poll where they jump back. The function's accesses are those from `first` to
@@ -464,9 +464,9 @@ static void mark_all_left_out(struct module *m)
 
 static bool link_to_come;
 
-bool instrument_waits_for_link(void)
+bool instrument_comes_next(void)
 {
-	return link_to_come;
+	return !link_to_come && read_settings() && settings.select != SELECT_NONE;
 }
 
 /* One file, before it is optimised; not called where a linker does that (thin LTO). */

@@ -61,6 +61,7 @@ struct access {
 	enum shape shape;
 	uint8_t kind, flags; /* of struct hook_site */
 	int8_t rmw;	     /* enum hook_rmw */
+	bool is_short;	     /* a poll, of a loop with short rounds */
 	struct held *held;   /* it is in a loop with a held bracket: held.c */
 };
 
@@ -93,8 +94,8 @@ extern struct settings settings;
 /* instrument.c: the entries of the pass. They return whether the module was changed. */
 int instrument_start(LLVMModuleRef module);
 int instrument_file(LLVMModuleRef module);
-/* This is one file of a program that will be instrumented when it is linked. */
-bool instrument_waits_for_link(void);
+/* Hooks will be put in now; not if this is one file of a program in which that is done when it is linked. */
+bool instrument_comes_next(void);
 int instrument_early(LLVMModuleRef module);
 
 /* replace.c: functions of libc that cannot have hooks become code of the program. True: there were some. */
@@ -105,8 +106,8 @@ void formats_rewrite(struct module *m);
 /* polls.c: jumps back that no round of a loop can avoid hooks on its way to, and that are not few: shows the jumps
    without. */
 void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
-		void (*found)(void *arg, LLVMValueRef jump), void *arg);
-/* Only some rounds come by a poll. */
+		void (*found)(void *arg, LLVMValueRef jump, bool is_short), void *arg);
+/* Where rounds are short, only some come by a poll. */
 void polls_thin(struct module *m);
 /* scans.c: the same for scanf and its kin. */
 bool scans_found(struct module *m);

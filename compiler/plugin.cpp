@@ -62,7 +62,7 @@ struct Pass : PassInfoMixin<Pass> {
 struct SplitLoops : PassInfoMixin<SplitLoops> {
 	PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses)
 	{
-		if (instrument_waits_for_link())
+		if (!instrument_comes_next())
 			return PreservedAnalyses::all();
 		return createModuleToFunctionPassAdaptor(createFunctionToLoopPassAdaptor(SimpleLoopUnswitchPass(true)))
 			.run(module, analyses);

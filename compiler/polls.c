@@ -1,17 +1,19 @@
 /*
- * Which jumps back need a look for held signals? Those of loops that may go round often without coming by a hook: a
- * signal would be held for as long.
+ * Which jumps back need a look for held signals? Those of loops that may go round often, or call somebody, without
+ * coming by a hook: a signal would be held for as long.
  *
- * A look costs more than a round of many loops. So a function counts its jumps back, in a register, and looks at the
- * first one and at every HOOK_POLL_EACH-th after it: at the first, too, since of a function that calls itself no call
- * may come to a second one.
+ * A look costs more than a round of many loops. So a function counts the jumps back of innermost loops that call
+ * nobody, whose rounds are short, in a register, and looks at the first one and at every HOOK_POLL_EACH-th after it: at
+ * the first, too, since few rounds in each of many calls are a long time as well.
  */
+#include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
+#include <string.h>
 #include "compiler/emit.h"
 
 struct search {
 	bool (*hooked)(void *arg, LLVMBasicBlockRef block);
-	void (*found)(void *arg, LLVMValueRef jump);
+	void (*found)(void *arg, LLVMValueRef jump, bool is_short);
 	void *arg;
 	LLVMBasicBlockRef *done; /* where a jump was found: it may go to several heads */
 	size_t count;
@@ -43,16 +45,47 @@ static bool is_done(struct search *s, LLVMBasicBlockRef block)
 	return false;
 }
 
+/* Calls anybody, or what takes as long. */
+static bool calls(LLVMBasicBlockRef block)
+{
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+		if (!LLVMIsACallInst(i) && !LLVMIsAInvokeInst(i) && !LLVMIsACallBrInst(i))
+			continue;
+		LLVMValueRef callee = LLVMGetCalledValue(i);
+		size_t length;
+		if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee) ||
+		    !strncmp(LLVMGetValueName2(callee, &length), "llvm.mem", 8))
+			return true;
+	}
+	return false;
+}
+
+static bool calls_nobody(LLVMBasicBlockRef header)
+{
+	struct plugin_loop loop;
+	struct plugin_nest nest;
+
+	if (!plugin_loop(header, 0, &loop) || loop.header != header || !plugin_nest(header, &nest))
+		return false;
+	for (size_t i = 0; i < nest.block_count; i++)
+		if (calls(nest.blocks[i]))
+			return false;
+	return true;
+}
+
 static void look_at(void *arg, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 {
 	struct search *s = arg;
 
-	if (!plugin_rounds(to) && !comes_by_hook(s, from, to) && !is_done(s, from))
-		s->found(s->arg, LLVMGetBasicBlockTerminator(from));
+	bool quiet = calls_nobody(to);
+
+	if (!(quiet && plugin_rounds(to)) && !comes_by_hook(s, from, to) && !is_done(s, from))
+		s->found(s->arg, LLVMGetBasicBlockTerminator(from),
+			 quiet && !plugin_loops_in(LLVMGetBasicBlockParent(to), to, NULL, 0));
 }
 
 void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockRef block),
-		void (*found)(void *arg, LLVMValueRef jump), void *arg)
+		void (*found)(void *arg, LLVMValueRef jump, bool is_short), void *arg)
 {
 	struct search s = { hooked, found, arg, NULL, 0 };
 
@@ -76,9 +109,11 @@ static LLVMValueRef make_counter(struct module *m, LLVMValueRef function)
 /* From here on the poll stands in a block of its own, to which few rounds come. */
 static void count_jump(struct module *m, struct access *poll, LLVMValueRef counter)
 {
+	LLVMMetadataRef line = LLVMInstructionGetDebugLoc(poll->inst);
 	LLVMBasicBlockRef rest = cut(poll->inst), look = LLVMInsertBasicBlockInContext(m->context, rest, "");
-	LLVMValueRef passed = LLVMBuildLoad2(builder, m->i32, counter, "");
 
+	LLVMSetCurrentDebugLocation2(builder, line);
+	LLVMValueRef passed = LLVMBuildLoad2(builder, m->i32, counter, "");
 	LLVMBuildStore(builder, LLVMBuildAdd(builder, passed, LLVMConstInt(m->i32, 1, false), ""), counter);
 	LLVMValueRef low = LLVMBuildAnd(builder, passed, LLVMConstInt(m->i32, HOOK_POLL_EACH - 1, false), "");
 	likely(m, LLVMBuildCondBr(builder, LLVMBuildIsNotNull(builder, low, ""), rest, look));
@@ -94,7 +129,8 @@ void polls_thin(struct module *m)
 	for (size_t i = 0; i < m->count; i++) {
 		struct access *a = &m->accesses[i];
 		LLVMValueRef of = LLVMGetBasicBlockParent(LLVMGetInstructionParent(a->inst));
-		if (a->shape != SHAPE_POLL || is_unoptimised(of))
+		/* a register has no certain value after longjmp */
+		if (!a->is_short || is_unoptimised(of) || plugin_returns_twice(of))
 			continue;
 		if (of != function && counter)
 			plugin_promote(&counter, 1);

@@ -30,18 +30,22 @@ bool wait_awake(unsigned *round)
 	return n < WAIT_SPINS + yields;
 }
 
-/* Milliseconds for each thread that there is: however many sleep, one of them looks after some milliseconds, whether
-   the replay is to end and whether somebody watches; and all together take no processor's time for it. */
-#define SLEEP_EACH 4
+/* How many milliseconds one sleeps before it looks whether the replay is to end and whether somebody watches: the more
+   threads there are, the longer, or thousands would do nothing else. At most a second: thread_wait_for_others() has
+   patience for little more. */
+#define SLEEP_LEAST 200
+#define SLEEP_MOST  1000
+#define SLEEP_EACH  4 /* for each thread */
 
 void wait_asleep(struct thread *t)
 {
 	/* one of those who sleep watches whether anybody still moves */
 	bool watches = false;
+	unsigned sleep = MAX(SLEEP_LEAST, MIN(SLEEP_MOST, SLEEP_EACH * thread_highest()));
 	while (!__atomic_load_n(&t->wake, __ATOMIC_ACQUIRE)) {
 		if (!watches)
 			watches = !__atomic_exchange_n(&watched, 1, __ATOMIC_ACQ_REL);
-		futex_wait(&t->wake, 0, watches ? 20 : MAX(200, SLEEP_EACH * thread_highest()));
+		futex_wait(&t->wake, 0, watches ? 20 : sleep);
 		wait_end_if_stopped();
 		if (watches)
 			ticket_pass_lost();

@@ -209,13 +209,19 @@ static Z3_ast other_phi(LLVMValueRef phi, Z3_ast v)
 	return v;
 }
 
+static struct map irreducible; /* functions: 1 no, 2 yes */
+
+void term_loops_end(void)
+{
+	map_free(&irreducible);
+}
+
 /* In a function that has loops with two ways in, any phi may be at the head of one: what comes in is then of the round
    before. */
 static bool goes_round_unseen(LLVMValueRef phi)
 {
-	static struct map known; /* functions: 1 no, 2 yes */
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(phi));
-	uint32_t *answer = map_enter(&known, (uintptr_t)function);
+	uint32_t *answer = map_enter(&irreducible, (uintptr_t)function);
 
 	if (!*answer)
 		*answer = plugin_is_irreducible(function) ? 2 : 1;

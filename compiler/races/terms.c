@@ -40,6 +40,7 @@ void terms_begin(unsigned about)
 void terms_close(void)
 {
 	solver_close();
+	term_loops_end();
 	map_free(&names);
 }
 

@@ -74,6 +74,7 @@ const struct ticket *tickets_noted(unsigned *count);
 void tickets_differ(const struct ticket *a, unsigned count_a, const struct ticket *b, unsigned count_b);
 
 /* Among questions.c, terms.c and term_loops.c. */
+void term_loops_end(void);
 void solver_begin(unsigned about);
 void solver_close(void);
 size_t relevant_facts(Z3_ast *facts, size_t count, Z3_ast question); /* they come to the front; how many */

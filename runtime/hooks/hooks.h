@@ -30,8 +30,6 @@ void order_log_open(struct thread *t);
 /* The same where it has come to: there may be more of it. */
 void order_log_grown(struct thread *t);
 
-/* ---- perform.c: the access itself ------------------------------------------------------------------------- */
-
 /* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
 
 #define HOOK_NUMBER(name) HOOK_NUMBER_##name,

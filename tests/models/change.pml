@@ -1,7 +1,8 @@
 /*
  * A page of `region` that becomes fine, and coarse again: one page with one granule. Claims and words are as simple as
  * can be, since claims.pml and word.pml are about them: a claim is for all, and who holds the word's lock leaves its
- * name whatever it did. A read whose word has its own name of this region needs no lock.
+ * name whatever it did. A read whose word has its own name of this region needs no lock. Not here: granules that a
+ * thread owns, several readers, a page that becomes coarse for reading alone.
  *
  * Checked as in claims.pml. What may be left out, and must then be found:
  *

@@ -49,7 +49,7 @@ uint64_t __heddle_finish(uint64_t events, uint64_t opened, uint64_t limit);
 void __heddle_let_go(uint64_t events, uint64_t opened);
 HOOK_CALL uint64_t __heddle_store_count(uint64_t events, uint64_t opened);
 HOOK_CALL void __heddle_store_end(uint64_t events, uint64_t opened);
-_Bool __heddle_due_held(struct hook_self *self);
+_Bool __heddle_due_held(struct hook_self *self, uint64_t each);
 _Bool __heddle_due_now(struct hook_self *self);
 _Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint64_t kind);
 _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
@@ -337,13 +337,13 @@ INLINE uint64_t __heddle_finish(uint64_t events, uint64_t opened, uint64_t limit
 	return events - 1;
 }
 
-/* At a back edge in such a loop: the same as elsewhere, or it is time to close the bracket. */
-INLINE _Bool __heddle_due_held(struct hook_self *self)
+/* At a back edge in such a loop: the same as elsewhere, or it is time to close the bracket, after `each` looks. */
+INLINE _Bool __heddle_due_held(struct hook_self *self, uint64_t each)
 {
 	uint64_t polls = GET(self->polls) + 1;
 
 	PUT(self->polls, polls);
-	return (polls >= GET(self->poll_until)) | (polls % (HOOK_HELD / HOOK_POLL_EACH) == 0);
+	return (polls >= GET(self->poll_until)) | (polls % each == 0);
 }
 
 INLINE _Bool __heddle_due_now(struct hook_self *self)

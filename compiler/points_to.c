@@ -546,54 +546,6 @@ static bool is_step(LLVMValueRef address, uint64_t size, unsigned depth)
 	return LLVMIsAPHINode(address);
 }
 
-bool points_to_moved(LLVMValueRef v, unsigned depth)
-{
-	enum { DEEPEST = 8 };
-
-	if (LLVMIsAConstant(v))
-		return false;
-	if (!LLVMIsAInstruction(v) || depth == DEEPEST)
-		return true;
-	switch (LLVMGetInstructionOpcode(v)) {
-	case LLVMICmp:
-	case LLVMFCmp:
-	case LLVMAdd:
-	case LLVMSub:
-	case LLVMMul:
-	case LLVMUDiv:
-	case LLVMSDiv:
-	case LLVMURem:
-	case LLVMSRem:
-	case LLVMFAdd:
-	case LLVMFSub:
-	case LLVMFMul:
-	case LLVMFDiv:
-	case LLVMFPTrunc:
-	case LLVMSIToFP:
-	case LLVMUIToFP:
-	case LLVMFPToSI:
-	case LLVMFPToUI: return false;
-	case LLVMZExt:
-	case LLVMSExt:
-	case LLVMTrunc:
-	case LLVMBitCast:
-	case LLVMFreeze:
-	case LLVMShl:
-	case LLVMLShr:
-	case LLVMAShr:
-	case LLVMAnd:
-	case LLVMOr:
-	case LLVMXor:
-	case LLVMSelect:
-	case LLVMPHI:
-		for (unsigned i = LLVMIsASelectInst(v) ? 1 : 0; i < (unsigned)LLVMGetNumOperands(v); i++)
-			if (points_to_moved(LLVMGetOperand(v, i), depth + 1))
-				return true;
-		return false;
-	default: return true;
-	}
-}
-
 /* Parts of pointers, perhaps, that come together again elsewhere: everybody may know them. A member of less than 8
    bytes, which objects with pointers often have, is none. */
 static void load_part(LLVMValueRef i)

@@ -635,7 +635,8 @@ static void poll(struct module *m, const struct access *a, LLVMValueRef site)
 {
 	LLVMBasicBlockRef rest = cut(a->inst), call = LLVMInsertBasicBlockInContext(m->context, rest, "");
 	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
-	LLVMValueRef due = a->held ? CALL_FAST(due_held, self) : CALL_FAST(due, self);
+	LLVMValueRef each = number(m, a->is_short ? HOOK_HELD / HOOK_POLL_EACH : HOOK_HELD);
+	LLVMValueRef due = a->held ? CALL_FAST(due_held, self, each) : CALL_FAST(due, self);
 
 	likely(m, LLVMBuildCondBr(builder, LLVMBuildNot(builder, due, ""), rest, call));
 	LLVMPositionBuilderAtEnd(builder, call);

@@ -139,13 +139,13 @@ static inline int is_free(const struct front *f, int quick)
 	return f->clock + 1 < f->free && quick;
 }
 
-/* An op of a thread with hooked accesses begins. 0: the runtime must do that. */
-static inline int quick_cut(struct front *f)
+/* An op of a thread with hooked accesses begins; hands_on: others may go on by it. 0: the runtime must do that. */
+static inline int quick_cut(struct front *f, int hands_on)
 {
 	struct order_cut *c = f->cut;
 	if (likely(!c))
 		return 1;
-	if (unlikely(*c->events & 1 || *c->events >= c->until))
+	if (unlikely(*c->events & 1 || *c->events >= c->until || (hands_on && c->leaves)))
 		return 0;
 	cut_now(c);
 	cut_note(c->noted, f->clock + 1, *c->events / 2);
@@ -163,7 +163,7 @@ static inline __attribute__((always_inline)) int quick_lock(struct mutex *m, enu
 	/* acquire: pairs with the release in unlock; what the last holder did is seen, and its stamp */
 	if (unlikely(take_word(&m->lock)))
 		return JUMP(mutex_lock, m, otherwise);
-	if (unlikely(!quick_known(f, m->stamp) || !quick_cut(f)))
+	if (unlikely(!quick_known(f, m->stamp) || !quick_cut(f, 0)))
 		return JUMP(mutex_lock, m, MUTEX_TAKEN);
 	quick_op(f, m, f->tid, 1);
 	return 0;
@@ -186,7 +186,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	struct front *f = self;
 	if (unlikely(!f))
 		return first_unlock(m);
-	if (unlikely(!f->quick || !quick || m->owner != f->tid || !quick_cut(f)))
+	if (unlikely(!f->quick || !quick || m->owner != f->tid || !quick_cut(f, 1)))
 		return is_free(f, quick) ? free_op(f, m, 0, 0, -1u) : JUMP(mutex_unlock, m, 0);
 	quick_op(f, m, 0, -1u);
 	/* release: pairs with the acquire above. After it the mutex may be gone. */

@@ -20,7 +20,7 @@
 #include "runtime/races/watch.h"
 
 static const struct order_ops *ops;
-static void (*pauses)(struct order_thread *);
+static void (*pauses)(struct order_thread *, bool);
 
 void order_sync_start(const struct order_ops *o)
 {
@@ -39,10 +39,10 @@ void order_cut(struct thread *t)
 	if (!pauses || !t->hooked)
 		return;
 	t->order.event = t->self->events / 2;
-	pauses(&t->order);
+	pauses(&t->order, true);
 }
 
-void order_before_wait(struct thread *t)
+void order_before_op(struct thread *t, bool hands_on)
 {
 	/*
 	 * Once, also if an op that a signal interrupted for nothing is begun again. Not inside a group, for which the
@@ -50,7 +50,7 @@ void order_before_wait(struct thread *t)
 	 */
 	if (pauses && t->hooked && !t->order_paused && !(t->self->events & 1)) {
 		t->order.event = t->self->events / 2;
-		pauses(&t->order);
+		pauses(&t->order, hands_on);
 		t->order_paused = true;
 	}
 	if (ops)

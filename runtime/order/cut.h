@@ -4,11 +4,12 @@
  */
 #ifndef ORDER_CUT_H
 #define ORDER_CUT_H
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How many accesses were finished when an op began. For the last OP_EVENTS ops of a thread: who follows one of them
-   knows that these are done. */
-#define OP_EVENTS 64
+   knows that these are done. Many: a lock may have been left long ago. */
+#define OP_EVENTS 1024
 struct op_events {
 	uint64_t op, events;
 };
@@ -17,7 +18,8 @@ struct op_events {
 struct order_cut {
 	uint64_t *events;	 /* hook_self's */
 	uint64_t mask;		 /* the count moves on to the next multiple of mask + 1 */
-	uint64_t until;		 /* from this count on, the scheme itself must be asked. 0: always */
+	uint64_t until;		 /* from this count on, the scheme itself must be asked */
+	bool leaves;		 /* it must be asked for an op that hands something on */
 	uint64_t skipped;	 /* numbers that cuts left out so far */
 	struct op_events *noted; /* of the thread's ops */
 };

@@ -125,7 +125,9 @@ static void set_up(struct order_thread *t)
 	own->self->mine = word_owned_by(t->slot);
 	own->fenced = 0;
 	own->cut = &t->cut;
-	t->cut = (struct order_cut){ .events = &own->self->events, .mask = REGION_MASK, .skipped = t->cut.skipped };
+	t->cut = (struct order_cut){
+		.events = &own->self->events, .mask = REGION_MASK, .until = REGION_LAST, .skipped = t->cut.skipped
+	};
 	claims_settle(own);
 }
 
@@ -142,10 +144,16 @@ static void record_begin(struct order_thread *t)
 	}
 }
 
-static void record_pause(struct order_thread *t)
+static void record_pause(struct order_thread *t, bool hands_on)
 {
 	cut(t);
-	claims_let_go(t);
+	if (hands_on)
+		claims_let_go(t);
+}
+
+static void record_end(struct order_thread *t)
+{
+	record_pause(t, true);
 }
 
 static bool record_access(struct order_thread *t, struct access *a)
@@ -196,6 +204,12 @@ static void replay_begin(struct order_thread *t)
 	set_up(t);
 	own->self->claims = always;
 	own->self->mask = 0;
+}
+
+static void replay_pause(struct order_thread *t, bool hands_on)
+{
+	(void)hands_on;
+	cut(t);
 }
 
 static void replay_entries(struct order_thread *t)
@@ -284,7 +298,7 @@ const struct order_scheme order_region = {
 	.record = {
 		.open = open,
 		.begin = record_begin,
-		.end = record_pause,
+		.end = record_end,
 		.access = record_access,
 		.quick = words_quick,
 		.pause = record_pause,
@@ -297,7 +311,7 @@ const struct order_scheme order_region = {
 		.begin = replay_begin,
 		.end = cut,
 		.access = replay_access,
-		.pause = cut,
+		.pause = replay_pause,
 		.hold = replay_hold,
 		.drop = replay_drop,
 		.span = replay_span,

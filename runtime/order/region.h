@@ -183,7 +183,7 @@ void claims_let_go(struct order_thread *t);
 /* A cut may be made without that if there are none. */
 static inline void claims_settle(struct region_thread *own)
 {
-	own->cut->until = own->leaving ? 0 : REGION_LAST;
+	own->cut->leaves = own->leaving > 0;
 }
 /* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);

@@ -16,6 +16,7 @@
 struct page *region_pages, region_any_page;
 struct region_thread *region_threads[REGION_SLOTS];
 uint32_t region_process;
+static uint64_t *left_by; /* by number of the page: the name of who let go of it last */
 
 /* Pages that were ever fine, for forks: a list of blocks. */
 static struct fine_block {
@@ -28,6 +29,7 @@ static uint32_t fine_lock;
 void pages_open(void)
 {
 	region_pages = order_claims(0) ? order_memory(sizeof *region_pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
+	left_by = region_pages ? order_memory(sizeof *left_by << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
 	region_any_page = (struct page){ 0 };
 	fine_blocks = 0;
 	fine_lock = region_process = 0;
@@ -105,20 +107,21 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
 /* ---- letting go -------------------------------------------------------------------------------------------------- */
 
 /*
- * To take a claim away costs some microseconds, to let go of it nothing but the next miss. So where a thread
- * synchronises with others, which is where data that is not raced for changes hands, it lets go of the pages that have
- * moved before. Who comes next finds CLAIM_LET_GO and needs no barrier; and the last region is one that the lock order
- * mostly implies, so nothing is logged.
+ * To take a claim away costs some microseconds, to let go of it nothing but the next miss. So where a thread hands
+ * something on to others or waits for them, which is where data that is not raced for changes hands, it lets go of the
+ * pages that have moved before. Who comes next finds CLAIM_LET_GO and needs no barrier; and the last region is one that
+ * the lock order mostly implies, so nothing is logged.
  *
  * Exact: the byte is stored after everything that the thread did with its claim (release), and who finds it (acquire,
  * with the page's lock) comes after that. The thread itself can use the page again only by a miss, which takes the
- * page's lock and stores another byte. let_go is stored before the byte. A later one may be found there: then the edge
- * is from a later region that has ended, too.
+ * page's lock and stores another byte. The region is stored before the byte: with the page, and for all pages of the
+ * thread, should another one have let go of this page since. A later one may be found there: then the edge is from a
+ * later region that has ended, too.
  *
  * A page moves as long as somebody else than the last one comes for it: for LET_GO_AGAIN times that the same thread
- * came back it was in vain.
+ * came back it was in vain. That many misses cost as much as taking it away once.
  */
-#define LET_GO_AGAIN 8
+#define LET_GO_AGAIN 32
 
 void claims_let_go(struct order_thread *t)
 {
@@ -126,7 +129,10 @@ void claims_let_go(struct order_thread *t)
 
 	if (!own->leaving)
 		return;
-	__atomic_store_n(&own->let_go, region_begun(own->self->events), __ATOMIC_RELAXED);
+	uint64_t region = region_begun(own->self->events);
+	__atomic_store_n(&own->let_go, region, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < own->leaving; i++)
+		__atomic_store_n(&left_by[own->leave[i]], word_name(t->slot, region), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < own->leaving; i++)
 		__atomic_store_n(&own->claims[own->leave[i]], CLAIM_LET_GO, __ATOMIC_RELAXED);
@@ -141,6 +147,9 @@ static uint64_t region_let_go(uint32_t slot, uint64_t addr)
 
 	if (!claim || !(__atomic_load_n(claim, __ATOMIC_ACQUIRE) & CLAIM_LET_GO))
 		return 0;
+	uint64_t name = __atomic_load_n(&left_by[page_number(addr)], __ATOMIC_RELAXED);
+	if (name && word_slot(name) == slot)
+		return word_region(name);
 	return __atomic_load_n(&region_threads[slot]->let_go, __ATOMIC_RELAXED);
 }
 
@@ -168,7 +177,7 @@ uint64_t region_left(uint32_t slot, bool had)
 	return region_begun(now > seen ? now : seen);
 }
 
-#define BLOCK_BYTES 4096
+#define BLOCK_BYTES 2048
 
 /*
  * A membarrier interrupts all cores and costs some microseconds, whatever it is for; and who takes pages of others one

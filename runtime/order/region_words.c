@@ -46,16 +46,16 @@ static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t
 
 /*
  * A sample of the accesses of fine pages. One thread in a long row, or only reads: then claims are cheaper than words.
- * A claim costs some 5 us when it is contested, a word about 10 ns an access, so a page should be left alone for a
- * thousand accesses to be worth claiming. A row of 16 samples of one thread is luck once in 2^16 for two equal users;
- * one of 64 reads, where one access of twenty writes, once in 27.
+ * A claim costs some 5 us when it is contested, a word 10 to 20 ns an access, so a page should be left alone for some
+ * hundred accesses to be worth claiming. A row of 8 samples of one thread is luck once in 2^8 for two equal users; one
+ * of 16 reads, where one access of ten writes, once in 5.
  * Each time that it was wrong, the row must be twice as long: threads that take turns must not pay for each. Each time
  * that the page was used for long before it was taken away again, it was right: forget_contests().
  */
 #ifndef SAMPLE
 #define SAMPLE	    64
-#define ROW_ALONE   16
-#define ROW_READS   64
+#define ROW_ALONE   8
+#define ROW_READS   16
 #define ROW_DOUBLES 6
 #endif
 

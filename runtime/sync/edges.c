@@ -201,7 +201,7 @@ static void replay_begin(struct thread *t)
 
 /* ---- both ------------------------------------------------------------------------------- */
 
-uint64_t op_begin(struct thread *t)
+static uint64_t begin(struct thread *t, bool hands_on)
 {
 	if (replaying)
 		replay_begin(t);
@@ -210,8 +210,18 @@ uint64_t op_begin(struct thread *t)
 	if (unlikely(turns_wanted))
 		turns_op(t);
 	if (unlikely(order_watches) && !replaying)
-		order_op_begins(t);
+		order_op_begins(t, hands_on);
 	return t->front->clock + 1;
+}
+
+uint64_t op_begin(struct thread *t)
+{
+	return begin(t, true);
+}
+
+uint64_t op_begin_taken(struct thread *t)
+{
+	return begin(t, false);
 }
 
 long op_outcome(struct thread *t, long result)

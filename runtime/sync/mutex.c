@@ -242,7 +242,7 @@ long sync_mutex_lock(struct thread *t, uint64_t a, uint64_t how, uint64_t clocki
 	if (robust)
 		return robust_lock(t, m, how, clockid, until);
 
-	uint64_t op = op_begin(t);
+	uint64_t op = how == MUTEX_TAKEN ? op_begin_taken(t) : op_begin(t);
 	long r = 0;
 	if (!replaying) {
 		if (how != MUTEX_TAKEN)

@@ -58,6 +58,8 @@ struct front *front_of(struct thread *t);
 /* Begins the thread's next op; returns its clock. Record: may perturb (chaos). Replay: waits for the
    edges that the log has for this op. */
 uint64_t op_begin(struct thread *t);
+uint64_t
+op_begin_taken(struct thread *t); /* it has got what it wants already: it will not wait, nor let others go on */
 /* The op follows op `stamp`. Record: logs an edge unless it is implied. Replay: nothing (op_begin has waited). */
 void op_edge(struct thread *t, uint64_t stamp);
 /* Record: logs the outcome if it is not 0, and returns it. Replay: returns the logged outcome, whatever `result` is. */

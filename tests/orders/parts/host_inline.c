@@ -87,7 +87,7 @@ void inline_pause(struct worker *w)
 	uint64_t number = enter(w);
 
 	if (w->ops->pause)
-		w->ops->pause(&w->order);
+		w->ops->pause(&w->order, true);
 	leave(w, number);
 }
 

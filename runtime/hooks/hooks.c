@@ -68,7 +68,7 @@ void order_opened(struct thread *t)
 	t->order = (struct order_thread){
 		.slot = t->slot, .own = own, .last_entry = fork_base, .next_entry = ORDER_NEVER, .cut = t->order.cut
 	};
-	t->verify_reads = 0;
+	t->verify = t->verify_reads = 0; /* of a thread that the child of a fork does not have */
 }
 
 /* The next entry of the stream wants to begin a handler at a hook or poll: which, as its entry has it; 0: none. A fault

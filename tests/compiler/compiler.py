@@ -497,6 +497,16 @@ def case_forked_team(t):
             t.replays(recorded, trace=trace, times=2, timeout=120)
 
 
+def case_forked_busy(t):
+    """The same while the others count: what they had read when they were left is not what the new ones have read."""
+    program = hooked_part(t, 'forked_team')
+    for number in range(t.count(4, 50)):
+        trace = t.path(f'busy-{number}')
+        recorded = t.record([program, '4'], trace=trace, options=['--verify'], env=dict(t.env, BUSY='1'), timeout=120)
+        t.check(recorded.status in (0, 1), f'{recorded}')
+        t.replays(recorded, trace=trace, times=2, timeout=120)
+
+
 def case_forked_beside(t):
     """A child uses memory whose locks were held, by threads that it does not have, when it was forked."""
     program = hooked_part(t, 'forked_beside')

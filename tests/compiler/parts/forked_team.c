@@ -3,6 +3,7 @@
  * places of those that the child does not have.
  * What could go wrong: what the gone threads owned or had counted is in the child's memory, and goes on in the parent's. What the new ones follow must not
  * depend on it. The thread that forked must go on as it was, also with words that nobody had touched.
+ * With BUSY in the environment the others do not wait, but count in words of their own: how far they have come is in the child's memory, too.
  */
 #include "bugs.h"
 #include <sys/wait.h>
@@ -12,6 +13,8 @@ static volatile uint64_t words[4][512] __attribute__((aligned(4096)));
 static uint64_t seen[TEAM_MAX];
 static unsigned lost[TEAM_MAX];
 static unsigned depth; /* of forks */
+static volatile unsigned forked;
+static volatile uint64_t idle[TEAM_MAX][512] __attribute__((aligned(4096)));
 
 /* Its own word again and again, then any: updates that are lost, and words that become a thread's own. */
 static void race(unsigned me, uint32_t random)
@@ -63,6 +66,8 @@ static __attribute__((noinline)) void fork_now(void (*act)(unsigned me))
 		abort();
 	if (!child) {
 		depth++;
+		for (unsigned i = 0; i < TEAM_MAX; i++)
+			idle[i][0] = 0;
 		run_with_me(act);
 		tell();
 		_exit(0);
@@ -75,8 +80,13 @@ static void work(unsigned me)
 {
 	race(me, me + 1 + depth * 100);
 	pthread_barrier_wait(&team_gate);
-	if (me == 0)
+	if (me == 0) {
 		fork_now(work);
+		forked = depth + 1;
+	} else if (getenv("BUSY")) {
+		while (forked <= depth)
+			idle[me][0]++;
+	}
 	pthread_barrier_wait(&team_gate);
 	race(me, me + 50 + depth * 100);
 }

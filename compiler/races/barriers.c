@@ -8,6 +8,7 @@
  * the first one. A function of the program's own counts if its code shows it to be one (handmade.c), or if the user has
  * said so.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "compiler/races/phases.h"
@@ -32,21 +33,6 @@ static bool is_named(const struct call *c, const char *name)
 	LLVMValueRef callee = LLVMGetCalledValue(c->inst);
 
 	return LLVMIsAFunction(callee) && !strcmp(external_name(callee), name);
-}
-
-static bool may_be(LLVMValueRef address, uint32_t place)
-{
-	const struct bits *set = objects_of(address);
-
-	if (!set)
-		return true;
-	BITS_EACH(set, at)
-	{
-		if (solve_place((uint32_t)at)->object == solve_place(place)->object &&
-		    solve_overlap((uint32_t)at, 1, place, 1))
-			return true;
-	}
-	return false;
 }
 
 static int barrier_of_place(uint32_t place)
@@ -95,24 +81,32 @@ static void list_barriers(void)
 	list_handmade();
 }
 
-/* The only call that initialises a barrier; NULL if there are several, or somebody else may wait there by another
-   way. */
+static bool comes_before(LLVMValueRef inst, LLVMValueRef create);
+
+static bool is_stored_before(const struct party *p, void *init)
+{
+	return p->frees || comes_before(p->inst, init);
+}
+
+/* The only call that initialises a barrier; NULL if there are several, somebody else may wait there by another way, or
+   something is stored there since. */
 static const struct call *initialised(const struct barrier *b)
 {
 	const struct call *only = NULL;
 
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
-		if (is_named(c, "pthread_barrier_wait") && may_be(LLVMGetOperand(c->inst, 0), b->place) &&
+		if (is_named(c, "pthread_barrier_wait") && program_may_be(LLVMGetOperand(c->inst, 0), b->place) &&
 		    program_single_place(LLVMGetOperand(c->inst, 0)) != b->place)
 			return NULL;
-		if (!is_named(c, "pthread_barrier_init") || !may_be(LLVMGetOperand(c->inst, 0), b->place))
+		if (!is_named(c, "pthread_barrier_init") || !program_may_be(LLVMGetOperand(c->inst, 0), b->place))
 			continue;
 		if (only || !program_is_once(c->inst))
 			return NULL;
 		only = c;
 	}
-	return only;
+	bool stays = only && stable_each_writer(b->place, sizeof(pthread_barrier_t), is_stored_before, only->inst);
+	return stays ? only : NULL;
 }
 
 /* ---- how many parties -------------------------------------------------------------------------------------------- */

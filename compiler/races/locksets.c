@@ -6,8 +6,10 @@
  * A lock counts if it is one object for sure: a global variable, or a place that exists once. It does not count if
  * anybody may release it without holding it. trylock holds it where the result was compared with 0.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include "compiler/races/races.h"
 
 enum { MOST_LOCKS = 64 };
@@ -37,13 +39,23 @@ static const struct {
 	{ "mtx_unlock", LOCK_RELEASE },
 };
 
+static const struct {
+	const char *family;
+	uint64_t bytes;
+} sizes[] = {
+	{ "pthread_mutex_", sizeof(pthread_mutex_t) },
+	{ "pthread_spin_", sizeof(pthread_spinlock_t) },
+	{ "pthread_rwlock_", sizeof(pthread_rwlock_t) },
+	{ "mtx_", sizeof(mtx_t) },
+};
+
 /* Functions that make pthread_mutex_lock return without the lock. */
 static const char *const spoil[] = { "pthread_mutexattr_setrobust", "pthread_mutexattr_setprotocol",
 				     "pthread_mutexattr_setprioceiling" };
 
 static uint32_t locks[MOST_LOCKS]; /* places */
 static unsigned lock_count;
-static uint64_t bad; /* released by who does not hold them */
+static uint64_t bad; /* released by who does not hold them, or made anew */
 
 struct change {
 	struct held plus;
@@ -67,6 +79,16 @@ enum lock_action locksets_action(const struct call *c)
 	return LOCK_NOTHING;
 }
 
+uint64_t locksets_bytes(const struct call *c)
+{
+	const char *name = external_name(LLVMGetCalledValue(c->inst));
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		if (!strncmp(name, sizes[i].family, strlen(sizes[i].family)))
+			return sizes[i].bytes;
+	return 1;
+}
+
 uint64_t locksets_bit(LLVMValueRef address)
 {
 	uint32_t place = program_single_place(address);
@@ -80,18 +102,13 @@ uint64_t locksets_bit(LLVMValueRef address)
 /* All that this address may be. */
 uint64_t locksets_may_be(LLVMValueRef address)
 {
-	const struct bits *set = objects_of(address);
 	uint64_t all = 0;
 
-	if (!set)
+	if (!objects_of(address))
 		return UINT64_MAX;
-	BITS_EACH(set, place)
-	{
-		for (unsigned i = 0; i < lock_count; i++)
-			if (solve_place((uint32_t)place)->object == solve_place(locks[i])->object &&
-			    solve_overlap((uint32_t)place, 1, locks[i], 1))
-				all |= BIT(i);
-	}
+	for (unsigned i = 0; i < lock_count; i++)
+		if (program_may_be(address, locks[i]))
+			all |= BIT(i);
 	return all;
 }
 
@@ -332,10 +349,12 @@ struct held locksets_at(LLVMValueRef inst)
 	return (struct held){ h.writing & ~bad, h.reading & ~bad };
 }
 
-/* A lock that is released where it may not be held lets two in. */
+/* A lock that is released where it may not be held lets two in, and so does one that is made anew. */
 static void find_bad(void)
 {
 	bad = 0;
+	for (unsigned i = 0; i < lock_count; i++)
+		bad |= remade_lock(locks[i]) ? BIT(i) : 0;
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
 		if (locksets_action(c) != LOCK_RELEASE || !matters(c))

@@ -263,6 +263,21 @@ uint32_t program_single_place(LLVMValueRef address)
 	return p->stride || o->given || !once ? 0 : place;
 }
 
+bool program_may_be(LLVMValueRef address, uint32_t place)
+{
+	const struct bits *set = objects_of(address);
+
+	if (!set)
+		return true;
+	BITS_EACH(set, at)
+	{
+		if (solve_place((uint32_t)at)->object == solve_place(place)->object &&
+		    solve_overlap((uint32_t)at, 1, place, 1))
+			return true;
+	}
+	return false;
+}
+
 bool program_comes_before(LLVMValueRef a, LLVMValueRef b)
 {
 	LLVMBasicBlockRef x = LLVMGetInstructionParent(a), y = LLVMGetInstructionParent(b);

@@ -10,9 +10,8 @@
 struct part {
 	LLVMValueRef inst, base, length; /* length: if it is not `to` */
 	int64_t from, to;
-	int64_t align, aligned; /* of the byte that is `aligned` away from the base */
-	uint32_t before;	/* calls of its block that come before it */
-	uint32_t group;		/* number + 1; 0: not known yet */
+	uint32_t before; /* calls of its block that come before it */
+	uint32_t group;	 /* number + 1; 0: not known yet */
 };
 
 enum { MOST_WAYS = 8, DEEPEST = 8 };
@@ -155,22 +154,6 @@ static bool may_be_within(const struct distance *d, struct interval touch, bool 
 	       may_hold(both(Z3_mk_ge(z, t, number(touch.from)), Z3_mk_le(z, t, number(touch.to))));
 }
 
-static int64_t modulo(int64_t n, int64_t m)
-{
-	return (n % m + m) % m;
-}
-
-/* Both are as the compiler believes them to be aligned, so that their distance is one of a few. */
-static void fit(struct interval *touch, const struct part *p, const struct part *q)
-{
-	int64_t step = p->align < q->align ? p->align : q->align;
-
-	if (step < 2)
-		return;
-	touch->from += modulo(q->aligned - p->aligned - touch->from, step);
-	touch->to -= modulo(touch->to - (q->aligned - p->aligned), step);
-}
-
 /* The simpler question first: it is the same for many accesses, and most often enough. */
 static bool may_touch(const struct side *a, const struct side *b)
 {
@@ -187,7 +170,6 @@ static bool may_touch(const struct side *a, const struct side *b)
 	}
 	/* a + [p->from, p->to) and b + [q->from, q->to) have a byte in common */
 	struct interval touch = { q->from - p->to + 1, q->to - p->from - 1 };
-	fit(&touch, p, q);
 	struct distance simple = d;
 	struct interval wide = touch;
 	bool simpler = distances_widen(&simple, &wide);
@@ -278,8 +260,6 @@ static void find_part(const struct party *p, struct part *found)
 		return;
 	found->to = found->from + (int64_t)p->size;
 	found->inst = p->inst;
-	found->align = LLVMIsALoadInst(p->inst) || LLVMIsAStoreInst(p->inst) ? LLVMGetAlignment(p->inst) : 1;
-	found->aligned = found->from;
 	for (LLVMValueRef i = LLVMGetPreviousInstruction(p->inst); i; i = LLVMGetPreviousInstruction(i))
 		found->before += program_call(i) != NULL;
 }
@@ -305,10 +285,6 @@ static void add_to_group(struct part *p)
 	groups[g - 1].one = false;
 	all->from = p->from < all->from ? p->from : all->from;
 	all->to = p->to > all->to ? p->to : all->to;
-	if (p->align > all->align) {
-		all->align = p->align;
-		all->aligned = p->aligned;
-	}
 	p->group = g;
 }
 

@@ -77,6 +77,7 @@ bool program_comes_before(LLVMValueRef a, LLVMValueRef b);   /* in one function:
 bool program_function_is_once(uint32_t block);		     /* is the function around it? */
 /* The only place that an address can be, in an object that exists once and that code outside does not know; or 0. */
 uint32_t program_single_place(LLVMValueRef address);
+bool program_may_be(LLVMValueRef address, uint32_t place);
 
 /* ---- threads.c --------------------------------------------------------------------------------------------------- */
 
@@ -127,12 +128,17 @@ void locksets_end(void);
 struct held locksets_at(LLVMValueRef inst);
 enum lock_action { LOCK_NOTHING, LOCK_TAKE, LOCK_TAKE_SHARED, LOCK_TRY, LOCK_TRY_SHARED, LOCK_RELEASE };
 enum lock_action locksets_action(const struct call *c);
-bool locksets_are_safe(void); /* is there no lock that is not held by whom it was given to? */
+uint64_t locksets_bytes(const struct call *c); /* of the lock that it is about */
+bool locksets_are_safe(void);		       /* is there no lock that is not held by whom it was given to? */
 
 /* taken.c: the address of a lock that is surely held there, alone; NULL: none is known. */
 void taken_begin(void);
 void taken_end(void);
 LLVMValueRef taken_at(LLVMValueRef inst);
+uint64_t taken_bytes(LLVMValueRef address); /* how large such a lock is, at least */
+
+/* remade.c: may the lock at this place be made anew while somebody holds it? */
+bool remade_lock(uint32_t place);
 
 const char *locksets_name(unsigned lock);
 uint32_t locksets_place(unsigned lock);
@@ -197,6 +203,8 @@ extern struct warnings warnings;
 /* stable.c: who writes what */
 void stable_begin(void);
 void stable_end(void);
+/* fine() is asked of each access that may write there, until it says no. */
+bool stable_each_writer(uint32_t place, uint64_t size, bool (*fine)(const struct party *p, void *arg), void *arg);
 
 /* parties.c */
 void parties_list(void);

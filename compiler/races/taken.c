@@ -1,7 +1,7 @@
 /*
  * Locks that are known by their address: locks[i], or the lock of the element that is changed. Which object it is need
- * not be known: if two threads are each at an access with such a lock, then the addresses of the two locks differ, and
- * the solver is told so.
+ * not be known: if two threads are each at an access with such a lock, then these are two locks that lie apart, and the
+ * solver is told so.
  *
  * At each place, the address that was locked last, if it was locked on every way there and nothing since could have
  * released any lock. A value is calculated again only before it is locked again, since no way leads from there past the
@@ -113,7 +113,7 @@ static bool may_be_same(const struct bits *a, const struct bits *b)
 	return false;
 }
 
-/* Does code outside not know it, and does nobody release it who has not taken it? */
+/* Does code outside not know it, and does nobody make it anew, or release it who has not taken it? */
 static bool find_kept(LLVMValueRef address)
 {
 	const struct bits *set = objects_of(address);
@@ -122,7 +122,7 @@ static bool find_kept(LLVMValueRef address)
 		return false;
 	BITS_EACH(set, place)
 	{
-		if (solve_object_at(solve_place((uint32_t)place)->object)->given)
+		if (solve_object_at(solve_place((uint32_t)place)->object)->given || remade_lock((uint32_t)place))
 			return false;
 	}
 	for (uint32_t i = 0; i < program.call_count; i++) {
@@ -148,4 +148,17 @@ LLVMValueRef taken_at(LLVMValueRef inst)
 	LLVMValueRef address = at_block ? last_taken(inst) : NULL;
 
 	return address && is_kept(address) ? address : NULL;
+}
+
+uint64_t taken_bytes(LLVMValueRef address)
+{
+	uint64_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < program.call_count; i++) {
+		const struct call *c = &program.calls[i];
+		if (locksets_action(c) == LOCK_TAKE && LLVMGetOperand(c->inst, 0) == address &&
+		    locksets_bytes(c) < least)
+			least = locksets_bytes(c);
+	}
+	return least;
 }

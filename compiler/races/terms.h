@@ -111,8 +111,6 @@ bool stable_load(LLVMValueRef load, bool by_main);
 /* The only store that a load of a thread's own argument can read from, made before the thread was created by `create`;
    or NULL. */
 LLVMValueRef stable_argument_store(LLVMValueRef load, const struct call *create);
-/* fine() is asked of each access that may write there, until it says no. */
-bool stable_each_writer(uint32_t place, uint64_t size, bool (*fine)(const struct party *p, void *arg), void *arg);
 bool program_reaches(LLVMValueRef from, LLVMValueRef to);
 /* phases.c: what is known of the rounds of loops that two threads are in at the same time. */
 void phases_rounds(LLVMValueRef a, const struct frame *f, unsigned x, LLVMValueRef b, const struct frame *g,

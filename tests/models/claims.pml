@@ -20,8 +20,10 @@
  *   PLAIN_LET_GO      the byte that says that a page is let go is no release store (with LETS_GO)
  *   LATE_LET_GO       ... is stored before the region (with LETS_GO)
  *   OLD_LET_GO        ... stays although its thread uses the page again (with LETS_GO)
+ *   ANY_NAME          the region that is kept with the page is taken for that of any thread (with LETS_GO=2)
+ *   LATE_NAME         ... is stored after the byte (with LETS_GO_TIMES=2)
  *
- * LETS_GO: as many threads may each let go of the page once, between two accesses. Here it does not cut, which makes its region longer.
+ * LETS_GO: as many threads may each let go of the page once, or LETS_GO_TIMES, between two accesses. Here it does not cut, which makes its region longer.
  * LOOPS: two accesses may be a loop in one bracket (compiler/loops.c).
  * HELD: two accesses may be in one bracket that is held over them, each with a look at its claim (compiler/held.c).
  */
@@ -33,7 +35,15 @@
 #define ACCESSES 2
 #endif
 
+#ifndef LETS_GO_TIMES
+#define LETS_GO_TIMES 1
+#endif
+
 #include "weak.pml"
+
+/* Who let go of the page last, and where its region ends. */
+#define LEFT_BY	      WRITER
+#define NAME(t, upto) (32 * ((t) + 1) + (upto))
 
 /* The page. Its lock is a real one: taking it acquires, giving it back releases. */
 bool page_locked;
@@ -76,7 +86,17 @@ inline revoke(t, u, bits, upto)
 	upto = END_OF(BEGUN(e));
 	had = (byte_ & BOTH) != 0;
 	if
-	:: byte_ == GONE -> get(t, LET_GO(u), upto)
+	:: byte_ == GONE ->
+		get(t, LEFT_BY, was);
+		if
+#ifdef ANY_NAME
+		:: was -> upto = was % 32
+#else
+		:: was / 32 == u + 1 -> upto = was % 32
+#endif
+		:: else -> get(t, LET_GO(u), upto) /* another one has let go of it since */
+		fi;
+		was = 0
 	:: else
 	fi
 }
@@ -92,10 +112,17 @@ inline let_go(t)
 		put(t, LET_GO(t), END_OF(BEGUN(events)), 0)
 #else
 		put(t, LET_GO(t), END_OF(BEGUN(events)), 0);
+#ifndef LATE_NAME
+		put(t, LEFT_BY, NAME(t, END_OF(BEGUN(events))), 0);
+#endif
 #ifdef PLAIN_LET_GO
 		put(t, CLAIM(t), GONE, 0)
 #else
 		put(t, CLAIM(t), GONE, 1)
+#endif
+#ifdef LATE_NAME
+		;
+		put(t, LEFT_BY, NAME(t, END_OF(BEGUN(events))), 0)
 #endif
 #endif
 	:: else
@@ -294,11 +321,12 @@ inline held(t, kind, kind2)
 proctype thread(byte t)
 {
 	byte events, e, upto, u, j, k, rby, rat, byte_, n, was;
-	bool visit, had, gone;
+	bool visit, had;
+	byte gone;
 
 	do
 #ifdef LETS_GO
-	:: t < LETS_GO && n < ACCESSES && !gone -> let_go(t); gone = 1
+	:: t < LETS_GO && n < ACCESSES && gone < LETS_GO_TIMES -> let_go(t); gone++
 #endif
 	:: n < ACCESSES ->
 		if

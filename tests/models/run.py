@@ -17,7 +17,7 @@ RIGHT = [('claims', 'ACCESSES=2'), ('claims', 'ACCESSES=2 SHIFT=0'), ('claims', 
          ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1'),
          ('word', 'ACCESSES=2'), ('change', 'ACCESSES=1')]
 RIGHT_OWNS = [('word', 'ACCESSES=2 OWNS')]       # a minute
-RIGHT_DEEP = [('claims', 'ACCESSES=2 LETS_GO=2'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2'), ('claims', 'ACCESSES=3'), ('claims', 'ACCESSES=3 LOOPS'), ('claims', 'ACCESSES=2 HELD'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
+RIGHT_DEEP = [('claims', 'ACCESSES=2 LETS_GO=2'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 LETS_GO_TIMES=2'), ('claims', 'ACCESSES=3'), ('claims', 'ACCESSES=3 LOOPS'), ('claims', 'ACCESSES=2 HELD'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
               ('word', 'ACCESSES=2 OWN_ACCESSES'), ('word', 'ACCESSES=2 OWNS SHIFT=0'), ('word', 'ACCESSES=2 OWNS OWN_ACCESSES'), ('word', 'ACCESSES=3 OWNS'), ('word', 'THREADS=3 ACCESSES=1'),
               ('change', 'ACCESSES=2'), ('change', 'ACCESSES=2 SHIFT=0')]
 FAULTS = [
@@ -25,12 +25,13 @@ FAULTS = [
     ('claims', 'ACCESSES=3 SHIFT=0 LOOPS', 'SEEN_ONLY'),
     ('claims', 'ACCESSES=2 SHIFT=0 HELD', 'PLAIN_PUBLISH NO_PUBLISH CHECKED_ONCE'),
     ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1', 'PLAIN_LET_GO LATE_LET_GO OLD_LET_GO'),
+    ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 LETS_GO_TIMES=2', 'LATE_NAME'),
     ('word', 'ACCESSES=2', 'NO_VALIDATION EARLY_LOOK NO_STORE_BARRIER PLAIN_UNLOCK NO_READER_EDGES NO_WRITER_EDGES FINISHED_ONLY NO_CUT'),
     ('word', 'ACCESSES=2 OWNS', 'NO_MEMBARRIER NO_WAIT SEEN_EARLY PLAIN_CLOSE KEPT'),
     ('word', 'ACCESSES=2 LOCKS=1', 'STALE_REGION FENCED_FOR_GOOD NO_READ_FENCE NO_WRITE_FENCE NO_PAUSE'),
     ('change', 'ACCESSES=2', 'NO_MEMBARRIER NO_WAIT NO_WAIT_FOR_WORD NO_WORD_EDGE LATE_STATE NOT_CLEARED PLAIN_FINE NO_PAGE_WRITER NO_SECOND_LOOK'),
 ]
-FAULTS_DEEP = [('change', 'ACCESSES=2', 'NO_PAGE_EDGE')]
+FAULTS_DEEP = [('change', 'ACCESSES=2', 'NO_PAGE_EDGE'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2', 'ANY_NAME')]
 
 
 def run(argv, cwd, timeout):

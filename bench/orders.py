@@ -16,6 +16,9 @@ import kept     # noqa: E402
 import plot     # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# How many accesses, of all threads together: enough for some time slices each, or threads run one after the other.
+ACCESSES = {'pingpong': 200000}
+OTHERWISE = 4000000
 WORKLOADS = {'updates': 'random shared updates', 'private': 'mostly private arrays', 'table': 'read-mostly table',
              'locks': 'lock-protected counters', 'pingpong': 'ping-pong of pairs'}
 
@@ -39,7 +42,7 @@ def measure(settings):
                 if workload == 'pingpong' and threads % 2:
                     continue
                 argv = [program(settings), scheme, '--bench', f'--workload={workload}', f'--threads={threads}',
-                        f'--rounds={settings.rounds}', f'--accesses={settings.accesses}']
+                        f'--rounds={settings.rounds}', f'--accesses={settings.accesses or ACCESSES.get(workload, OTHERWISE)}']
                 try:
                     done = subprocess.run(argv, capture_output=True, text=True, timeout=settings.limit)
                 except subprocess.TimeoutExpired:
@@ -94,14 +97,14 @@ def options():
     parser.add_argument('--build', default=os.path.join(ROOT, 'build'))
     parser.add_argument('--threads', type=lambda text: [int(n) for n in text.split(',')], default=[1, 2, 4, 8])
     parser.add_argument('--rounds', type=int, help='5; quick: 1')
-    parser.add_argument('--accesses', type=int, help='of all threads together (200000; quick: 20000)')
+    parser.add_argument('--accesses', type=int, help='of all threads together (4000000, of ping-pong 200000; quick: 20000)')
     parser.add_argument('--quick', action='store_true', help='short loops, to see that it works')
     parser.add_argument('--limit', type=int, default=120, help='seconds for one cell')
     kept.add_option(parser)
     parser.add_argument('schemes', nargs='*', help='only these')
     settings = parser.parse_args()
     settings.rounds = settings.rounds or (1 if settings.quick else 5)
-    settings.accesses = settings.accesses or (20000 if settings.quick else 200000)
+    settings.accesses = settings.accesses or (20000 if settings.quick else None)
     return settings
 
 

@@ -197,8 +197,8 @@ struct order_ops {
 	   --verify. */
 	bool (*quick)(struct order_thread *t, struct access *a);
 	/* On the thread itself, outside of any event, before everything at which it may wait for another thread, at
-	   record or replay: locks, joins, system calls, its own end. May move `events` on. hands_on: what comes next may
-	   wait, or let others go on; else the thread has only got something. Optional. */
+	   record or replay: locks, joins, system calls, its own end. May move `events` on. hands_on: what comes next
+	   may wait, or let others go on; else the thread has only got something. Optional. */
 	void (*pause)(struct order_thread *t, bool hands_on);
 	/* For schemes with claims: keeps all others away from [addr, addr + size) (kind: who does not read, or not
 	   write), besides what is held already, until drop. May wait. It is all one event. Optional. */

@@ -9,7 +9,7 @@ import os
 from harness import ROOT
 
 # Fine pages become coarse again soon, and without end.
-SOON = [('SAMPLE\t    64', 'SAMPLE\t    4'), ('ROW_ALONE   16', 'ROW_ALONE   6'), ('ROW_DOUBLES 6', 'ROW_DOUBLES 0')]
+SOON = [('SAMPLE\t    64', 'SAMPLE\t    4'), ('ROW_ALONE   8', 'ROW_ALONE   6'), ('ROW_DOUBLES 6', 'ROW_DOUBLES 0')]
 COARSE = ('#include "region.h"\n', '#include "region.h"\n#define CONTESTS 1000\n')
 
 # scheme file, what is missing, [(text, instead)], workloads ('' all)
@@ -122,6 +122,7 @@ FAULTS = {
         'the readers of a page': ([('region_edge(t, slot, let_go ? let_go : region_left(slot, some));', 'region_left(slot, some);\n\t\t\t(void)let_go;'), COARSE], ''),
         'the region in which a page was let go': ([('return __atomic_load_n(&region_threads[slot]->let_go, __ATOMIC_RELAXED);', 'return 1;'), COARSE],
                                                   'handed-over'),
+        'whose region a page keeps': ([('if (name && word_slot(name) == slot)', 'if (name)'), COARSE], 'handed-over'),
         'the edges of the rest of a block': ([('q->state == PAGE_FINE || !region_follows(own, t->slot, q->writer)', 'q->state == PAGE_FINE'),
                                               ('own->known[slot] >= let_go ? let_go : 0', 'own->known ? let_go : 0'), COARSE], 'handed-over'),
         'whether the rest of a block was let go': ([('if (!let_go)\n\t\t\treturn false;', 'let_go = let_go ? let_go : 1;'), COARSE], 'handed-over'),
@@ -170,7 +171,7 @@ FAULTS = {
         'the cut at an edge':
             ([('cut_after_entry(t);\n\treturn true;', 'own->self->events &= ~1ull;\n\treturn true;'),
               ('cut_after_entry(t);\n\torder_taken', 'order_taken')], ''),
-        'the cut before a wait': ([('\t\t.pause = cut,\n', '')], ''),
+        'the cut before a wait': ([('\t\t.pause = replay_pause,\n', ''), ('static void replay_pause', '__attribute__((unused)) static void replay_pause')], ''),
         'an entry now and then': ([('uint64_t further', 'if (region % 16 == 3)\n\t\treturn false;\n\tuint64_t further')], ''),
         'waiting': ([('order_wait_event(t, slot, region_end(own->logged[slot]));', ';')], ''),
     },

@@ -152,13 +152,13 @@ LLVMValueRef taken_at(LLVMValueRef inst)
 
 uint64_t taken_bytes(LLVMValueRef address)
 {
-	uint64_t least = UINT32_MAX;
+	uint64_t least = 0;
 
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
 		if (locksets_action(c) == LOCK_TAKE && LLVMGetOperand(c->inst, 0) == address &&
-		    locksets_bytes(c) < least)
+		    (!least || locksets_bytes(c) < least))
 			least = locksets_bytes(c);
 	}
-	return least;
+	return least ? least : 1;
 }

@@ -12,7 +12,7 @@ struct known_view {
 	LLVMBasicBlockRef block;
 	LLVMValueRef base, length, taken; /* the lock */
 	const struct frame *f;
-	Z3_ast lock;
+	Z3_ast lock, lock_end;
 	struct ticket tickets[MOST_TICKETS];
 	unsigned ticket_count;
 	Z3_ast *facts;
@@ -110,7 +110,12 @@ static void look(struct known_view *v)
 	terms_conditions(v->block, v->f);
 	v->view.at = terms_of(v->base, v->f);
 	v->view.length = v->length ? terms_of(v->length, v->f) : NULL;
-	v->lock = v->taken ? terms_of(v->taken, v->f) : NULL;
+	if (v->taken) {
+		Z3_context z = terms_context();
+		Z3_ast bytes = Z3_mk_int64(z, (int64_t)taken_bytes(v->taken), Z3_mk_int_sort(z));
+		v->lock = terms_of(v->taken, v->f);
+		v->lock_end = Z3_mk_add(z, 2, (Z3_ast[]){ v->lock, bytes });
+	}
 	terms_ends(v->block, v->f);
 	const struct ticket *tickets = tickets_noted(&v->ticket_count);
 	memcpy(v->tickets, tickets, v->ticket_count * sizeof *tickets);
@@ -151,11 +156,9 @@ const struct view *views_of(LLVMValueRef inst, LLVMValueRef base, LLVMValueRef l
 static void suppose_apart(const struct known_view *v, const struct known_view *w)
 {
 	Z3_context z = terms_context();
-	Z3_sort integer = Z3_mk_int_sort(z);
-	Z3_ast end_v = Z3_mk_add(z, 2, (Z3_ast[]){ v->lock, Z3_mk_int64(z, (int64_t)taken_bytes(v->taken), integer) });
-	Z3_ast end_w = Z3_mk_add(z, 2, (Z3_ast[]){ w->lock, Z3_mk_int64(z, (int64_t)taken_bytes(w->taken), integer) });
 
-	terms_assert(Z3_mk_or(z, 2, (Z3_ast[]){ Z3_mk_le(z, end_v, w->lock), Z3_mk_le(z, end_w, v->lock) }));
+	terms_assert(
+		Z3_mk_or(z, 2, (Z3_ast[]){ Z3_mk_le(z, v->lock_end, w->lock), Z3_mk_le(z, w->lock_end, v->lock) }));
 }
 
 void views_suppose(const struct view *v, const struct view *w)

@@ -118,8 +118,8 @@ bool order_syncs(void);
 /* Does the scheme want to know of this thread's ops and calls? Then they take no short cut. */
 bool order_sees_ops_of(const struct thread *t);
 #define order_sees_ops(t) (unlikely(order_watches) && order_sees_ops_of(t))
-/* Around an op or a call, if so. At replay a handler may begin after the first. hands_on: see `pause` in order.h. */
-void order_before_op(struct thread *t, bool hands_on);
+/* Around an op or a call, if so. At replay a handler may begin after the first. */
+void order_before_op(struct thread *t, enum order_pause why);
 static inline void order_before_wait(struct thread *t)
 {
 	order_before_op(t, true);
@@ -137,7 +137,7 @@ void order_created(struct thread *t);			   /* on the new thread */
 
 void order_services_start(void);
 /* Record: an op of t begins; t's op follows op `stamp` of another thread. */
-void order_op_begins(struct thread *t, bool hands_on);
+void order_op_begins(struct thread *t, enum order_pause why);
 void order_op_follows(struct thread *t, uint64_t stamp);
 /* Replay: is the thread waiting in order_wait() for something that has not come? */
 bool order_is_waiting(const struct thread *t);

@@ -217,9 +217,9 @@ bool order_known(struct order_thread *o, uint32_t slot, uint64_t event)
  * done. An entry that was used again meanwhile is seen by its number, read before and after: then nothing is learned.
  * libheddle.so does the same for ops of its own: see cut.h.
  */
-void order_op_begins(struct thread *t, bool hands_on)
+void order_op_begins(struct thread *t, enum order_pause why)
 {
-	order_before_op(t, hands_on);
+	order_before_op(t, why);
 	cut_note(t->op_events, t->front->clock + 1, t->self->events / 2);
 }
 

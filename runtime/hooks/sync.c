@@ -20,7 +20,7 @@
 #include "runtime/races/watch.h"
 
 static const struct order_ops *ops;
-static void (*pauses)(struct order_thread *, bool);
+static void (*pauses)(struct order_thread *, enum order_pause);
 
 void order_sync_start(const struct order_ops *o)
 {
@@ -39,10 +39,10 @@ void order_cut(struct thread *t)
 	if (!pauses || !t->hooked)
 		return;
 	t->order.event = t->self->events / 2;
-	pauses(&t->order, true);
+	pauses(&t->order, PAUSE_WAITS);
 }
 
-void order_before_op(struct thread *t, bool hands_on)
+void order_before_op(struct thread *t, enum order_pause why)
 {
 	/*
 	 * Once, also if an op that a signal interrupted for nothing is begun again. Not inside a group, for which the
@@ -50,7 +50,7 @@ void order_before_op(struct thread *t, bool hands_on)
 	 */
 	if (pauses && t->hooked && !t->order_paused && !(t->self->events & 1)) {
 		t->order.event = t->self->events / 2;
-		pauses(&t->order, hands_on);
+		pauses(&t->order, why);
 		t->order_paused = true;
 	}
 	if (ops)

@@ -19,7 +19,7 @@ struct order_cut {
 	uint64_t *events;	 /* hook_self's */
 	uint64_t mask;		 /* the count moves on to the next multiple of mask + 1 */
 	uint64_t until;		 /* from this count on, the scheme itself must be asked */
-	bool leaves;		 /* it must be asked for an op that hands something on */
+	bool leaves;		 /* it must be asked for an op that gives a lock back */
 	uint64_t skipped;	 /* numbers that cuts left out so far */
 	struct op_events *noted; /* of the thread's ops */
 };

@@ -167,6 +167,13 @@ void order_membarrier(void);
 /* Record: between two looks at something that another thread will change: looks again at once, later yields. */
 void order_relax(unsigned *looked);
 
+/* What comes after a pause. */
+enum order_pause {
+	PAUSE_GOT,   /* nothing: the thread has got a lock without waiting */
+	PAUSE_GIVES, /* it gives a lock back, so others may go on */
+	PAUSE_WAITS, /* it may wait, or let others go on */
+};
+
 /* ---- what a scheme is ----------------------------------------------------------------------------------- */
 
 struct order_ops {
@@ -197,9 +204,8 @@ struct order_ops {
 	   --verify. */
 	bool (*quick)(struct order_thread *t, struct access *a);
 	/* On the thread itself, outside of any event, before everything at which it may wait for another thread, at
-	   record or replay: locks, joins, system calls, its own end. May move `events` on. hands_on: what comes next
-	   may wait, or let others go on; else the thread has only got something. Optional. */
-	void (*pause)(struct order_thread *t, bool hands_on);
+	   record or replay: locks, joins, system calls, its own end. May move `events` on. Optional. */
+	void (*pause)(struct order_thread *t, enum order_pause why);
 	/* For schemes with claims: keeps all others away from [addr, addr + size) (kind: who does not read, or not
 	   write), besides what is held already, until drop. May wait. It is all one event. Optional. */
 	void (*hold)(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);

@@ -144,16 +144,15 @@ static void record_begin(struct order_thread *t)
 	}
 }
 
-static void record_pause(struct order_thread *t, bool hands_on)
+static void record_pause(struct order_thread *t, enum order_pause why)
 {
 	cut(t);
-	if (hands_on)
-		claims_let_go(t);
+	claims_let_go(t, why);
 }
 
 static void record_end(struct order_thread *t)
 {
-	record_pause(t, true);
+	record_pause(t, PAUSE_WAITS);
 }
 
 static bool record_access(struct order_thread *t, struct access *a)
@@ -180,7 +179,7 @@ static void forget_others(struct order_thread *t)
 		struct region_thread *own = region_of(order_thread_of(slot));
 		if (slot == t->slot || !own)
 			continue;
-		own->leaving = own->ranges = own->pieces = 0;
+		own->leave[LEAVE_GIVING].n = own->leave[LEAVE_WAITING].n = own->ranges = own->pieces = 0;
 		for (uint32_t i = 0; i < REGION_SLOTS; i++)
 			own->known[i] = own->logged[i] = 0;
 	}
@@ -206,9 +205,9 @@ static void replay_begin(struct order_thread *t)
 	own->self->mask = 0;
 }
 
-static void replay_pause(struct order_thread *t, bool hands_on)
+static void replay_pause(struct order_thread *t, enum order_pause why)
 {
-	(void)hands_on;
+	(void)why;
 	cut(t);
 }
 

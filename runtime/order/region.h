@@ -22,6 +22,7 @@
 
 /* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself. */
 #define CLAIM_LET_GO 4
+#define CLAIM_GIVEN  16 /* and that was where it gave a lock back */
 
 _Static_assert(HOOK_PAGES << PAGE_SHIFT == 1ull << ORDER_ADDRESS_BITS, "claims for all that the program has");
 _Static_assert((int)ACCESS_READS == (int)HOOK_READ && (int)ACCESS_WRITES == (int)HOOK_WRITE,
@@ -39,12 +40,13 @@ struct page {
 	uint8_t state;	  /* enum page_state; changed under the lock, looked at without */
 	uint8_t contests; /* how often it was taken from somebody since it was last coarse */
 	uint8_t fine;	  /* how often it has become fine; more than 0: its words are not all zero */
-	uint8_t moves;	  /* as long as it is not 0, threads let go of it where they synchronise */
+	uint8_t moves;	  /* as long as it is not 0, threads let go of it where they wait */
 	uint64_t writer;  /* name: the owner's slot; who wrote last; of a fine page: who made it fine */
 	uint64_t readers; /* shared: bit slot % 63 */
 	/* fine: a sample of who uses it; see region_words.c. Torn or lost values do no harm. */
 	uint16_t user, streak, reads;
-	uint16_t disowned; /* fine: how many granules were taken from who owned them */
+	uint8_t disowned; /* fine: how often granules were taken from who owned them */
+	uint8_t given;	  /* as `moves`: where they give locks back */
 };
 
 /* The words of a granule. */
@@ -59,11 +61,17 @@ _Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 9, "entry.S knows the
 #define REGION_RANGES 64  /* held at once */
 #define REGION_PIECES 512 /* of fine pages among them */
 
-#define REGION_LET_GO 65536 /* pages that a thread lets go of, at most */
+#define REGION_LEAVES 2048 /* pages that a thread will let go of, at most; twice */
 
 struct held {
 	uint64_t from, to;
 	uint8_t kind;
+};
+
+/* What a thread will let go of, and where: numbers of pages; some may be gone. */
+enum { LEAVE_GIVING, LEAVE_WAITING, LEAVES };
+struct leave {
+	uint32_t n, page[REGION_LEAVES];
 };
 
 struct region_thread {
@@ -76,13 +84,12 @@ struct region_thread {
 	uint64_t fenced;  /* region whose beginning every thread can see */
 	uint32_t sampled; /* accesses of fine pages until the next sample */
 	uint64_t let_go;  /* its last region that used the pages which it has let go of */
-	uint32_t leaving; /* how many it will let go of */
 	uint32_t ranges, pieces;
 	struct held range[REGION_RANGES]; /* that are held */
 	struct held piece[REGION_PIECES]; /* of them, in fine pages: their words are locked */
-	uint32_t leave[REGION_LET_GO];	  /* the numbers of those pages; some may be gone */
-	uint64_t known[REGION_SLOTS];	  /* record: end of a region of that thread that this one follows */
-	uint64_t logged[REGION_SLOTS];	  /* region of the last edge from that thread; both directions */
+	struct leave leave[LEAVES];
+	uint64_t known[REGION_SLOTS];  /* record: end of a region of that thread that this one follows */
+	uint64_t logged[REGION_SLOTS]; /* region of the last edge from that thread; both directions */
 };
 
 extern uint32_t region_process; /* how many forks led to this process, in 16 bits */
@@ -179,11 +186,11 @@ extern struct region_thread *region_threads[REGION_SLOTS];
 void pages_open(void);
 void pages_forked(void);
 /* Before the thread waits, and after a cut: others get the pages that move for nothing. */
-void claims_let_go(struct order_thread *t);
+void claims_let_go(struct order_thread *t, enum order_pause why);
 /* A cut may be made without that if there are none. */
 static inline void claims_settle(struct region_thread *own)
 {
-	own->cut->leaves = own->leaving > 0;
+	own->cut->leaves = own->leave[LEAVE_GIVING].n > 0;
 }
 /* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);

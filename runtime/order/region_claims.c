@@ -89,8 +89,9 @@ static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 static void set_claim(struct region_thread *own, const struct page *p, uint64_t addr, uint8_t kind)
 {
 	__atomic_store_n(&own->claims[page_number(addr)], kind, __ATOMIC_RELAXED);
-	if (kind && p->moves && own->leaving < REGION_LET_GO) {
-		own->leave[own->leaving++] = page_number(addr);
+	struct leave *leave = &own->leave[p->given ? LEAVE_GIVING : LEAVE_WAITING];
+	if (kind && (p->given || p->moves) && leave->n < REGION_LEAVES) {
+		leave->page[leave->n++] = page_number(addr);
 		claims_settle(own);
 	}
 }
@@ -116,28 +117,58 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
  * with the page's lock) comes after that. The thread itself can use the page again only by a miss, which takes the
  * page's lock and stores another byte. The region is stored before the byte: with the page, and for all pages of the
  * thread, should another one have let go of this page since. A later one may be found there: then the edge is from a
- * later region that has ended, too.
+ * later region that has begun, too.
  *
  * A page moves as long as somebody else than the last one comes for it: for LET_GO_AGAIN times that the same thread
- * came back it was in vain. That many misses cost as much as taking it away once.
+ * came back it was in vain. That many misses cost as much as taking it away once. Some pages move with locks, others
+ * only from one barrier to the next, and those would be let go of in vain at each unlock: so that is counted twice.
+ * And who has so many that it has not used the oldest for long (a sort that fills hundreds of places) lets go of these
+ * without waiting for anything.
  */
 #define LET_GO_AGAIN 32
+#define LEAVE_MOST   1024
+_Static_assert(LEAVE_MOST < REGION_LEAVES, "there is room until the next miss");
 
-void claims_let_go(struct order_thread *t)
+/* Of the first n. as: what the claims become. */
+static void let_go_of(struct order_thread *t, struct leave *leave, uint32_t n, uint8_t as)
 {
 	struct region_thread *own = region_of(t);
 
-	if (!own->leaving)
+	if (!n)
 		return;
 	uint64_t region = region_begun(own->self->events);
 	__atomic_store_n(&own->let_go, region, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < own->leaving; i++)
-		__atomic_store_n(&left_by[own->leave[i]], word_name(t->slot, region), __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < n; i++)
+		__atomic_store_n(&left_by[leave->page[i]], word_name(t->slot, region), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < own->leaving; i++)
-		__atomic_store_n(&own->claims[own->leave[i]], CLAIM_LET_GO, __ATOMIC_RELAXED);
-	own->leaving = 0;
+	for (uint32_t i = 0; i < n; i++)
+		__atomic_store_n(&own->claims[leave->page[i]], as, __ATOMIC_RELAXED);
+	leave->n -= n;
+	for (uint32_t i = 0; i < leave->n; i++)
+		leave->page[i] = leave->page[i + n];
 	claims_settle(own);
+}
+
+void claims_let_go(struct order_thread *t, enum order_pause why)
+{
+	struct leave *giving = &region_of(t)->leave[LEAVE_GIVING], *waiting = &region_of(t)->leave[LEAVE_WAITING];
+
+	if (why == PAUSE_GIVES)
+		let_go_of(t, giving, giving->n, CLAIM_LET_GO | CLAIM_GIVEN);
+	if (why == PAUSE_WAITS) {
+		let_go_of(t, giving, giving->n, CLAIM_LET_GO);
+		let_go_of(t, waiting, waiting->n, CLAIM_LET_GO);
+	}
+}
+
+/* Outside its bracket, and without a cut: the region in which it last used them goes on. */
+static void let_go_oldest(struct order_thread *t)
+{
+	for (unsigned i = 0; i < LEAVES; i++) {
+		struct leave *leave = &region_of(t)->leave[i];
+		if (leave->n >= LEAVE_MOST)
+			let_go_of(t, leave, LEAVE_MOST / 2, CLAIM_LET_GO);
+	}
 }
 
 /* Has `slot` let go of it? Its last region with the page then; else 0. */
@@ -156,8 +187,22 @@ static uint64_t region_let_go(uint32_t slot, uint64_t addr)
 /* This thread comes for the page. */
 static void count_return(const struct region_thread *own, struct page *p, uint64_t addr)
 {
-	if (p->moves && claim_now(own, addr) & CLAIM_LET_GO)
-		p->moves--;
+	uint8_t claim = claim_now(own, addr), *moves = claim & CLAIM_GIVEN ? &p->given : &p->moves;
+
+	if (claim & CLAIM_LET_GO && *moves)
+		--*moves;
+}
+
+/* Another one comes for the page that `slot` had. If that has not let go of it, nobody knows where it should have. */
+static void count_move(struct page *p, uint32_t slot, uint64_t addr)
+{
+	const uint8_t *of = claim_of(slot, addr);
+	uint8_t claim = of ? __atomic_load_n(of, __ATOMIC_RELAXED) : 0;
+
+	if (!(claim & CLAIM_LET_GO) || claim & CLAIM_GIVEN)
+		p->given = LET_GO_AGAIN;
+	if (!(claim & CLAIM_GIVEN))
+		p->moves = LET_GO_AGAIN;
 }
 
 /*
@@ -247,7 +292,7 @@ static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 	bool had = clear_claim(slot, addr, bits);
 	uint64_t let_go = had ? 0 : region_let_go(slot, addr);
 
-	p->moves = LET_GO_AGAIN;
+	count_move(p, slot, addr);
 	if (let_go) {
 		set_left(p, slot, let_go, 0);
 		return false;
@@ -265,7 +310,7 @@ static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 	set_left(p, slot, region, left);
 	for (unsigned i = 0; i < ahead.n; i++) {
 		set_left(ahead.page[i], slot, region, left);
-		ahead.page[i]->moves = LET_GO_AGAIN;
+		ahead.page[i]->moves = ahead.page[i]->given = LET_GO_AGAIN;
 		unlock_page(ahead.page[i]);
 	}
 	return true;
@@ -323,7 +368,7 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 		if (slot != t->slot && p->readers & word_bit(slot)) {
 			uint64_t let_go = region_let_go(slot, addr);
 			region_edge(t, slot, let_go ? let_go : region_left(slot, some));
-			p->moves = LET_GO_AGAIN;
+			count_move(p, slot, addr);
 		}
 	return some;
 }
@@ -475,7 +520,7 @@ static bool readers_have_left(const struct order_thread *t, struct page *q, uint
 			continue;
 		if (!has_left(region_of(t), slot, addr))
 			return false;
-		q->moves = LET_GO_AGAIN;
+		count_move(q, slot, addr);
 	}
 	return true;
 }
@@ -493,7 +538,7 @@ static bool comes_free(struct order_thread *t, struct page *q, uint64_t addr, ui
 		if (!let_go)
 			return false;
 		set_left(q, owner, let_go, 0);
-		q->moves = LET_GO_AGAIN;
+		count_move(q, owner, addr);
 		return true;
 	}
 	return !(kind & HOOK_WRITE) || !q->readers || readers_have_left(t, q, addr);
@@ -534,6 +579,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	uint8_t kind = a->kind;
 
 	bracket_close(own);
+	let_go_oldest(t);
 	order_chaos(
 		t); /* here others may come between two accesses of this thread: below they would wait for the page */
 	lock_page(p);

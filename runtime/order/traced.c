@@ -143,10 +143,10 @@ static void say_entries(struct order_thread *t, uint64_t before)
 		inner->mode.release(t, object);                                                     \
 		say_entries(t, entries);                                                            \
 	}                                                                                           \
-	static void mode##_pause(struct order_thread *t, bool hands_on)                             \
+	static void mode##_pause(struct order_thread *t, enum order_pause why)                      \
 	{                                                                                           \
 		say(t, "pause");                                                                    \
-		inner->mode.pause(t, hands_on);                                                     \
+		inner->mode.pause(t, why);                                                          \
 	}                                                                                           \
 	static void mode##_hold(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind) \
 	{                                                                                           \

@@ -201,7 +201,7 @@ static void replay_begin(struct thread *t)
 
 /* ---- both ------------------------------------------------------------------------------- */
 
-static uint64_t begin(struct thread *t, bool hands_on)
+static uint64_t begin(struct thread *t, enum order_pause why)
 {
 	if (replaying)
 		replay_begin(t);
@@ -210,18 +210,23 @@ static uint64_t begin(struct thread *t, bool hands_on)
 	if (unlikely(turns_wanted))
 		turns_op(t);
 	if (unlikely(order_watches) && !replaying)
-		order_op_begins(t, hands_on);
+		order_op_begins(t, why);
 	return t->front->clock + 1;
 }
 
 uint64_t op_begin(struct thread *t)
 {
-	return begin(t, true);
+	return begin(t, PAUSE_WAITS);
 }
 
 uint64_t op_begin_taken(struct thread *t)
 {
-	return begin(t, false);
+	return begin(t, PAUSE_GOT);
+}
+
+uint64_t op_begin_giving(struct thread *t)
+{
+	return begin(t, PAUSE_GIVES);
 }
 
 long op_outcome(struct thread *t, long result)

@@ -308,7 +308,7 @@ long sync_mutex_unlock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, u
 	if (m->kind == MUTEX_DESTROYED)
 		return EINVAL;
 	bool frees;
-	uint64_t op = op_begin(t);
+	uint64_t op = op_begin_giving(t);
 	long r = mutex_let_go(t, m, op, true, &frees);
 	op_given(t);
 	if (frees)

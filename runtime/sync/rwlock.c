@@ -168,7 +168,7 @@ long sync_rwlock_unlock(struct thread *t, uint64_t a, uint64_t b, uint64_t c, ui
 {
 	(void)b, (void)c, (void)d;
 	struct rwlock *l = (struct rwlock *)a;
-	uint64_t op = op_begin(t), mine = STAMP(front_of(t)->slot, op);
+	uint64_t op = op_begin_giving(t), mine = STAMP(front_of(t)->slot, op);
 	bool write = __atomic_load_n(&l->state, __ATOMIC_RELAXED) & RW_WRITER; /* the holder sees its own */
 	if (write)
 		__atomic_store_n(&l->writer, 0, __ATOMIC_RELAXED);

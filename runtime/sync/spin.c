@@ -36,7 +36,7 @@ long sync_spin_unlock(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint
 {
 	(void)b, (void)c, (void)d;
 	uint32_t *word = (uint32_t *)a;
-	uint64_t op = op_begin(t);
+	uint64_t op = op_begin_giving(t);
 	side_follow(t, word, op, true);
 	op_given(t);
 	if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) == 2)

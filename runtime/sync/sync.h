@@ -60,6 +60,7 @@ struct front *front_of(struct thread *t);
 uint64_t op_begin(struct thread *t);
 uint64_t
 op_begin_taken(struct thread *t); /* it has got what it wants already: it will not wait, nor let others go on */
+uint64_t op_begin_giving(struct thread *t); /* it gives a lock back, and will not wait */
 /* The op follows op `stamp`. Record: logs an edge unless it is implied. Replay: nothing (op_begin has waited). */
 void op_edge(struct thread *t, uint64_t stamp);
 /* Record: logs the outcome if it is not 0, and returns it. Replay: returns the logged outcome, whatever `result` is. */

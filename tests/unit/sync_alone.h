@@ -115,6 +115,11 @@ uint64_t op_begin_taken(struct thread *t)
 	return op_begin(t);
 }
 
+uint64_t op_begin_giving(struct thread *t)
+{
+	return op_begin(t);
+}
+
 /* Every edge comes from an op that has begun, so that replay cannot wait for the future. A failed trylock reads the stamp without any order: the
    fences, here and in op_end(), are for this look at the other's count alone. */
 void op_edge(struct thread *t, uint64_t stamp)

@@ -121,7 +121,7 @@ static void run_workload(struct worker *w)
 	if (plan.warm) {
 		work(w, plan.warm);
 		if (host_mode != NATIVE && scheme->claims)
-			inline_pause(w);
+			inline_pause(w, PAUSE_WAITS);
 		if (host_mode != REPLAY) /* there it would be a wait that no scheme knows of */
 			pthread_barrier_wait(&together);
 	}
@@ -160,10 +160,26 @@ static void create_others(struct worker *w)
 	}
 }
 
+/* Left to the scheduler, two threads may share a processor for all of a short run, and never meet. */
+static void stay_on_processor(const struct worker *w)
+{
+	cpu_set_t all, one;
+	int n = -1;
+
+	if (!plan.pinned || sched_getaffinity(getppid(), sizeof all, &all))
+		return;
+	for (unsigned left_out = w->order.slot % (unsigned)CPU_COUNT(&all) + 1; left_out;)
+		left_out -= CPU_ISSET(++n, &all);
+	CPU_ZERO(&one);
+	CPU_SET(n, &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
+
 static void *body(void *arg)
 {
 	struct worker *w = arg;
 
+	stay_on_processor(w);
 	if (host_mode != NATIVE)
 		open_log(w);
 	if (host_mode != NATIVE && scheme->claims)
@@ -177,7 +193,7 @@ static void *body(void *arg)
 	run_workload(w);
 	weak_before(__ATOMIC_RELEASE);
 	if (host_mode != NATIVE && scheme->claims)
-		inline_pause(w); /* what its end op does too, and the numbers it leaves out are counted */
+		inline_pause(w, PAUSE_WAITS); /* what its end op does too, and the numbers it leaves out are counted */
 	else if (host_mode != NATIVE && ops->end)
 		ops->end(&w->order);
 	if (host_mode != NATIVE)

@@ -30,6 +30,7 @@ struct plan {
 	uint32_t range;	   /* words that are shared */
 	uint32_t share;	   /* of 1024 accesses: how many are not private */
 	uint64_t seed;
+	bool pinned;	    /* each thread has a processor, in turn */
 	bool chaos, verify; /* verify: keep every value read, and compare it at once at replay */
 	unsigned stall;	    /* seconds without any event until a replay is given up */
 };
@@ -96,7 +97,7 @@ void host_remember(struct worker *w, uint64_t event, uint64_t value);
 void inline_set_up(struct worker *w, bool claims);
 uint64_t inline_finished(const struct worker *w);
 void inline_begin(struct worker *w);
-void inline_pause(struct worker *w);
+void inline_pause(struct worker *w, enum order_pause why);
 bool inline_access(struct worker *w, struct access *a);
 void inline_bracket(struct worker *w, struct access *a, unsigned n);
 bool inline_span(struct worker *w, struct access_span *s);

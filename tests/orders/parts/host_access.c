@@ -283,13 +283,15 @@ void host_lock(struct worker *w, unsigned mutex)
 {
 	struct mutex *m = &mutexes[mutex];
 	uint64_t *turn = &left[w->order.slot].turns[w->sync++];
+	bool got = host_mode == RECORD && !pthread_mutex_trylock(&m->real);
 
 	if (scheme->claims)
-		inline_pause(w);
+		inline_pause(w, got ? PAUSE_GOT : PAUSE_WAITS);
 	if (w->sync > TURNS_ROOM / 8)
 		give_up(CHILD_CANNOT, "too many lock operations");
 	if (host_mode == RECORD) {
-		pthread_mutex_lock(&m->real);
+		if (!got)
+			pthread_mutex_lock(&m->real);
 		weak_after(__ATOMIC_ACQUIRE);
 		*turn = m->turn++;
 		learn(w->known, m->known);
@@ -304,7 +306,7 @@ void host_unlock(struct worker *w, unsigned mutex)
 	struct mutex *m = &mutexes[mutex];
 
 	if (scheme->claims)
-		inline_pause(w);
+		inline_pause(w, PAUSE_GIVES);
 	tell_scheme(w, w->ops->release, m);
 	weak_before(__ATOMIC_RELEASE);
 	if (host_mode == RECORD) {

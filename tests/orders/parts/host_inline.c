@@ -82,12 +82,12 @@ void inline_begin(struct worker *w)
 	leave(w, number);
 }
 
-void inline_pause(struct worker *w)
+void inline_pause(struct worker *w, enum order_pause why)
 {
 	uint64_t number = enter(w);
 
 	if (w->ops->pause)
-		w->ops->pause(&w->order, true);
+		w->ops->pause(&w->order, why);
 	leave(w, number);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every order over five workloads, without loader and compiler: build/tests/order-stress --bench.
+"""Every order over six workloads, without loader and compiler: build/tests/order-stress --bench.
 
 ns of CPU time per access natively and recorded (both take turns, the smallest of all rounds counts), log bytes per
 1,000 accesses before and after zstd (medians), ns per event at replay, how many replays were the same run, and the peak
@@ -19,7 +19,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # How many accesses, of all threads together: enough for some time slices each, or threads run one after the other.
 ACCESSES = {'pingpong': 200000}
 OTHERWISE = 4000000
-WORKLOADS = {'updates': 'random shared updates', 'private': 'mostly private arrays', 'table': 'read-mostly table',
+WORKLOADS = {'updates': 'random shared updates', 'private': 'mostly private arrays, one access of a thousand anywhere',
+             'visited': 'the same, one of ten', 'table': 'read-mostly table',
              'locks': 'lock-protected counters', 'pingpong': 'ping-pong of pairs'}
 
 

@@ -220,11 +220,21 @@ static struct plan plan_of_bench(unsigned workload, unsigned threads)
 {
 	uint64_t total = set.accesses ? set.accesses : 400000;
 	struct plan p = {
-		.threads = threads, .workload = workload, .range = 1 << 14, .share = 102, .seed = set.seed, .stall = 60
+		.threads = threads,
+		.workload = workload,
+		.range = 1 << 14,
+		.share = 102,
+		.pinned = true,
+		.seed = set.seed,
+		.stall = 60,
 	};
 
 	if (!strcmp(workloads[workload].name, "updates"))
 		p.range = 1000;
+	if (!strcmp(workloads[workload].name, "private"))
+		p.range = 1 << 15, p.share = 1;
+	if (!strcmp(workloads[workload].name, "visited"))
+		p.range = 1 << 15;
 	if (!strcmp(workloads[workload].name, "pingpong"))
 		total /= 10;
 	p.accesses = total / threads;

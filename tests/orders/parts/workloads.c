@@ -1,5 +1,5 @@
 /*
- * What threads do to memory in order-stress: five shapes that are also measured, and awkward ones that are not.
+ * What threads do to memory in order-stress: shapes that are also measured, and awkward ones that are not.
  *
  * Each is written once, with `hooked` constant in the two functions made of it. All values follow from the thread's
  * random numbers and from what it has read, so a wrong order shows in what is read next.
@@ -7,7 +7,7 @@
 #include <string.h>
 #include "host.h"
 
-/* ---- the five that are measured ------------------------------------------------------------------------------------ */
+/* ---- those that are measured ------------------------------------------------------------------------------------ */
 
 ALWAYS uint32_t below(uint64_t random, uint64_t n)
 {
@@ -316,6 +316,7 @@ BOTH(pingpong)
 const struct workload workloads[] = {
 	{ MEASURED(updates), 1, "random shared updates" },
 	{ MEASURED(private), 1, "mostly private arrays" },
+	{ "visited", native_private, hooked_private, 1, "the same, with more visits" },
 	{ MEASURED(table), 1, "read-mostly table" },
 	{ MEASURED(locks), 1, "lock-protected counters" },
 	{ MEASURED(pingpong), 2, "ping-pong of pairs" },

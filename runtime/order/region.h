@@ -28,7 +28,7 @@ _Static_assert(HOOK_PAGES << PAGE_SHIFT == 1ull << ORDER_ADDRESS_BITS, "claims f
 _Static_assert((int)ACCESS_READS == (int)HOOK_READ && (int)ACCESS_WRITES == (int)HOOK_WRITE,
 	       "kinds are the bits of a claim");
 
-/* What is known about a page. Everything but `state` is read and changed under its lock. */
+/* What is known about a page, in one cache line. All but `state` and `left_by` is read and changed under its lock. */
 enum page_state {
 	PAGE_NEW,    /* nobody has touched it */
 	PAGE_OWNED,  /* `owner` may read and write it */
@@ -47,7 +47,11 @@ struct page {
 	uint16_t user, streak, reads;
 	uint8_t disowned; /* fine: how often granules were taken from who owned them */
 	uint8_t given;	  /* as `moves`: where they give locks back */
-};
+	/* The name of who let go of it last, with LEFT_GIVING if that was at an unlock; or 0. Stored without the lock,
+	   removed under it. */
+	uint64_t left_by;
+} __attribute__((aligned(64)));
+#define LEFT_GIVING WORD_STREAK
 
 /* The words of a granule. */
 struct words {

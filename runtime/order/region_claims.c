@@ -16,7 +16,6 @@
 struct page *region_pages, region_any_page;
 struct region_thread *region_threads[REGION_SLOTS];
 uint32_t region_process;
-static uint64_t *left_by; /* by number of the page: the name of who let go of it last */
 
 /* Pages that were ever fine, for forks: a list of blocks. */
 static struct fine_block {
@@ -29,7 +28,6 @@ static uint32_t fine_lock;
 void pages_open(void)
 {
 	region_pages = order_claims(0) ? order_memory(sizeof *region_pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
-	left_by = region_pages ? order_memory(sizeof *left_by << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
 	region_any_page = (struct page){ 0 };
 	fine_blocks = 0;
 	fine_lock = region_process = 0;
@@ -86,8 +84,12 @@ static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 }
 
 /* The claim of this thread; only it gives itself more. */
-static void set_claim(struct region_thread *own, const struct page *p, uint64_t addr, uint8_t kind)
+static void set_claim(struct region_thread *own, uint32_t me, struct page *p, uint64_t addr, uint8_t kind)
 {
+	uint64_t left = __atomic_load_n(&p->left_by, __ATOMIC_RELAXED);
+
+	if (left && word_slot(left) == me) /* if another one lets go at this moment, its name is lost */
+		__atomic_store_n(&p->left_by, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&own->claims[page_number(addr)], kind, __ATOMIC_RELAXED);
 	struct leave *leave = &own->leave[p->given ? LEAVE_GIVING : LEAVE_WAITING];
 	if (kind && (p->given || p->moves) && leave->n < REGION_LEAVES) {
@@ -113,11 +115,15 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
  * pages that have moved before. Who comes next finds CLAIM_LET_GO and needs no barrier; and the last region is one that
  * the lock order mostly implies, so nothing is logged.
  *
- * Exact: the byte is stored after everything that the thread did with its claim (release), and who finds it (acquire,
- * with the page's lock) comes after that. The thread itself can use the page again only by a miss, which takes the
- * page's lock and stores another byte. The region is stored before the byte: with the page, and for all pages of the
- * thread, should another one have let go of this page since. A later one may be found there: then the edge is from a
- * later region that has begun, too.
+ * Exact: byte and name are stored after everything that the thread did with its claim (release), and who finds one of
+ * them (acquire, with the page's lock) comes after that. The thread itself can use the page again only by a miss, which
+ * takes the page's lock, stores another byte and removes the name: so a name that is found says that its thread has no
+ * claim, whatever of its byte is seen. A name may be lost, if another thread lets go at the same time or later; then
+ * the byte tells, and the region is that which the thread stored before, for all its pages. That may be a later one:
+ * then the edge is from a later region that has begun, too.
+ *
+ * The name lies in the page, since who takes the page has that cache line already: the other's byte and a table of
+ * names would be two more to fetch from another core.
  *
  * A page moves as long as somebody else than the last one comes for it: for LET_GO_AGAIN times that the same thread
  * came back it was in vain. That many misses cost as much as taking it away once. Some pages move with locks, others
@@ -138,11 +144,12 @@ static void let_go_of(struct order_thread *t, struct leave *leave, uint32_t n, u
 		return;
 	uint64_t region = region_begun(own->self->events);
 	__atomic_store_n(&own->let_go, region, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < n; i++)
-		__atomic_store_n(&left_by[leave->page[i]], word_name(t->slot, region), __ATOMIC_RELAXED);
+	uint64_t name = word_name(t->slot, region) | (as & CLAIM_GIVEN ? LEFT_GIVING : 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		__atomic_store_n(&own->claims[leave->page[i]], as, __ATOMIC_RELAXED);
+		__atomic_store_n(&region_pages[leave->page[i]].left_by, name, __ATOMIC_RELAXED);
+	}
 	leave->n -= n;
 	for (uint32_t i = 0; i < leave->n; i++)
 		leave->page[i] = leave->page[i + n];
@@ -171,17 +178,21 @@ static void let_go_oldest(struct order_thread *t)
 	}
 }
 
-/* Has `slot` let go of it? Its last region with the page then; else 0. */
-static uint64_t region_let_go(uint32_t slot, uint64_t addr)
+/* Has `slot` let go of it? Its name and its last region with the page then, and LEFT_GIVING; else 0. Mostly the page
+   says so, and the other's claim, a cache line more, need not be looked at. */
+static uint64_t left_by(const struct page *p, uint32_t slot, uint64_t addr)
 {
-	const uint8_t *claim = claim_of(slot, addr);
+	uint64_t name = __atomic_load_n(&p->left_by, __ATOMIC_ACQUIRE);
+	const uint8_t *claim;
 
-	if (!claim || !(__atomic_load_n(claim, __ATOMIC_ACQUIRE) & CLAIM_LET_GO))
-		return 0;
-	uint64_t name = __atomic_load_n(&left_by[page_number(addr)], __ATOMIC_RELAXED);
 	if (name && word_slot(name) == slot)
-		return word_region(name);
-	return __atomic_load_n(&region_threads[slot]->let_go, __ATOMIC_RELAXED);
+		return name;
+	claim = claim_of(slot, addr);
+	uint8_t is = claim ? __atomic_load_n(claim, __ATOMIC_ACQUIRE) : 0;
+	if (!(is & CLAIM_LET_GO))
+		return 0;
+	return word_name(slot, __atomic_load_n(&region_threads[slot]->let_go, __ATOMIC_RELAXED)) |
+	       (is & CLAIM_GIVEN ? LEFT_GIVING : 0);
 }
 
 /* This thread comes for the page. */
@@ -193,15 +204,12 @@ static void count_return(const struct region_thread *own, struct page *p, uint64
 		--*moves;
 }
 
-/* Another one comes for the page that `slot` had. If that has not let go of it, nobody knows where it should have. */
-static void count_move(struct page *p, uint32_t slot, uint64_t addr)
+/* Another one comes for the page. left: of left_by(). If none has let go of it, nobody knows where one should have. */
+static void count_move(struct page *p, uint64_t left)
 {
-	const uint8_t *of = claim_of(slot, addr);
-	uint8_t claim = of ? __atomic_load_n(of, __ATOMIC_RELAXED) : 0;
-
-	if (!(claim & CLAIM_LET_GO) || claim & CLAIM_GIVEN)
+	if (!left || left & LEFT_GIVING)
 		p->given = LET_GO_AGAIN;
-	if (!(claim & CLAIM_GIVEN))
+	if (!(left & LEFT_GIVING))
 		p->moves = LET_GO_AGAIN;
 }
 
@@ -289,12 +297,14 @@ static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 {
 	uint32_t slot = word_slot(p->writer);
 	uint8_t bits = (uint8_t)((HOOK_READ | HOOK_WRITE) & ~left);
-	bool had = clear_claim(slot, addr, bits);
-	uint64_t let_go = had ? 0 : region_let_go(slot, addr);
+	uint64_t left_it = left_by(p, slot, addr);
+	bool had = !left_it && clear_claim(slot, addr, bits);
 
-	count_move(p, slot, addr);
-	if (let_go) {
-		set_left(p, slot, let_go, 0);
+	if (!left_it && !had)
+		left_it = left_by(p, slot, addr); /* it may have done that meanwhile */
+	count_move(p, left_it);
+	if (left_it) {
+		set_left(p, slot, word_region(left_it), 0);
 		return false;
 	}
 	struct ahead ahead;
@@ -322,8 +332,10 @@ static bool clear_readers(const struct order_thread *t, const struct page *p, ui
 	uint32_t slots = order_slots();
 	bool some = false;
 
+	uint64_t name = __atomic_load_n(&p->left_by, __ATOMIC_ACQUIRE);
+
 	for (uint32_t slot = 0; slot < slots; slot++)
-		if (slot != t->slot && p->readers & word_bit(slot))
+		if (slot != t->slot && p->readers & word_bit(slot) && !(name && word_slot(name) == slot))
 			some |= clear_claim(slot, addr, HOOK_READ);
 	return some;
 }
@@ -366,9 +378,9 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 		unlock_page(ahead.page[i]);
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && p->readers & word_bit(slot)) {
-			uint64_t let_go = region_let_go(slot, addr);
-			region_edge(t, slot, let_go ? let_go : region_left(slot, some));
-			count_move(p, slot, addr);
+			uint64_t left_it = left_by(p, slot, addr);
+			region_edge(t, slot, left_it ? word_region(left_it) : region_left(slot, some));
+			count_move(p, left_it);
 		}
 	return some;
 }
@@ -434,7 +446,7 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 			set_state(p, PAGE_OWNED);
 		else
 			p->readers = word_bit(t->slot);
-		set_claim(own, p, addr, kind);
+		set_claim(own, t->slot, p, addr, kind);
 	}
 	unlock_page(p);
 	bracket_open_to_look(own); /* also if somebody else was faster: the caller looks again */
@@ -484,7 +496,7 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
 
 	if (p->state == PAGE_OWNED) { /* this thread's, which may have let go of it */
 		p->writer = word_name(t->slot, region_now(own));
-		set_claim(own, p, addr, HOOK_READ | HOOK_WRITE);
+		set_claim(own, t->slot, p, addr, HOOK_READ | HOOK_WRITE);
 		return;
 	}
 	if (kind & HOOK_WRITE) {
@@ -495,7 +507,7 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
 	}
 	/* in this order: a fork between them leaves no claim that the state does not tell of */
 	set_state(p, kind & HOOK_WRITE && !taken ? PAGE_OWNED : PAGE_SHARED);
-	set_claim(own, p, addr, taken ? 0 : kind | HOOK_READ);
+	set_claim(own, t->slot, p, addr, taken ? 0 : kind | HOOK_READ);
 }
 
 /*
@@ -504,11 +516,11 @@ static void settle(struct order_thread *t, struct page *p, uint64_t addr, uint8_
  * side by side has not, so each gets its own.
  */
 /* Has it let go of the page, in a region that this thread follows? */
-static uint64_t has_left(const struct region_thread *own, uint32_t slot, uint64_t addr)
+static uint64_t has_left(const struct region_thread *own, const struct page *p, uint32_t slot, uint64_t addr)
 {
-	uint64_t let_go = region_let_go(slot, addr);
+	uint64_t left_it = left_by(p, slot, addr);
 
-	return own->known[slot] >= let_go ? let_go : 0;
+	return left_it && own->known[slot] >= word_region(left_it) ? left_it : 0;
 }
 
 static bool readers_have_left(const struct order_thread *t, struct page *q, uint64_t addr)
@@ -518,9 +530,10 @@ static bool readers_have_left(const struct order_thread *t, struct page *q, uint
 	for (uint32_t slot = 0; slot < slots; slot++) {
 		if (slot == t->slot || !(q->readers & word_bit(slot)))
 			continue;
-		if (!has_left(region_of(t), slot, addr))
+		uint64_t left_it = has_left(region_of(t), q, slot, addr);
+		if (!left_it)
 			return false;
-		count_move(q, slot, addr);
+		count_move(q, left_it);
 	}
 	return true;
 }
@@ -534,11 +547,11 @@ static bool comes_free(struct order_thread *t, struct page *q, uint64_t addr, ui
 	if (q->state == PAGE_FINE || !region_follows(own, t->slot, q->writer))
 		return false;
 	if (q->state == PAGE_OWNED && owner != t->slot) {
-		uint64_t let_go = has_left(own, owner, addr);
-		if (!let_go)
+		uint64_t left_it = has_left(own, q, owner, addr);
+		if (!left_it)
 			return false;
-		set_left(q, owner, let_go, 0);
-		count_move(q, owner, addr);
+		set_left(q, owner, word_region(left_it), 0);
+		count_move(q, left_it);
 		return true;
 	}
 	return !(kind & HOOK_WRITE) || !q->readers || readers_have_left(t, q, addr);

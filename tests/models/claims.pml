@@ -17,11 +17,11 @@
  *   PLAIN_PUBLISH     in a held bracket, the count before a miss is no release store (with HELD)
  *   NO_PUBLISH        ... is not stored at all (with HELD)
  *   CHECKED_ONCE      the claim that one access in a held bracket had counts for the next, after a miss (with HELD)
- *   PLAIN_LET_GO      the byte that says that a page is let go is no release store (with LETS_GO)
- *   LATE_LET_GO       ... is stored before the region (with LETS_GO)
+ *   PLAIN_LET_GO      the byte and the name that say that a page is let go are no release stores (with LETS_GO)
+ *   LATE_LET_GO       the byte is stored before the region (with LETS_GO)
  *   OLD_LET_GO        ... stays although its thread uses the page again (with LETS_GO)
- *   ANY_NAME          the region that is kept with the page is taken for that of any thread (with LETS_GO=2)
- *   LATE_NAME         ... is stored after the byte (with LETS_GO_TIMES=2)
+ *   OLD_NAME          the name does (with LETS_GO)
+ *   ANY_NAME          the name is taken for that of any thread (with LETS_GO=2)
  *
  * LETS_GO: as many threads may each let go of the page once, or LETS_GO_TIMES, between two accesses. Here it does not cut, which makes its region longer.
  * LOOPS: two accesses may be a loop in one bracket (compiler/loops.c).
@@ -41,6 +41,12 @@
 
 #include "weak.pml"
 
+#ifdef PLAIN_LET_GO
+#define RELEASED 0
+#else
+#define RELEASED 1
+#endif
+
 /* Who let go of the page last, and where its region ends. */
 #define LEFT_BY	      WRITER
 #define NAME(t, upto) (32 * ((t) + 1) + (upto))
@@ -55,13 +61,29 @@ bool waiting[THREADS];	   /* replay */
 /* Takes `bits` from u's claim; `end`: where u's region ends, which holds its last access of the page. */
 inline revoke(t, u, bits, upto)
 {
+	get(t, LEFT_BY, was);
+	if
+#ifdef ANY_NAME
+	:: was -> upto = was % 32; had = 0
+#else
+	:: was / 32 == u + 1 -> upto = was % 32; had = 0 /* so its byte need not be looked at */
+#endif
+	:: else -> revoke_claim(t, u, bits, upto)
+	fi;
+	was = 0
+}
+
+inline revoke_claim(t, u, bits, upto)
+{
+	was = 0;
 	get(t, CLAIM(u), byte_);
 	if
 	:: byte_ & bits ->
 #ifdef LATE_CLEAR
 		get(t, EVENTS(u), e);
 #endif
-		put(t, CLAIM(u), byte_ & ~bits, 0);
+		/* in one step, since u may just let go of it */
+		atomic { byte_ = memory[CLAIM(u)]; memory[CLAIM(u)] = byte_ & ~bits };
 #ifndef NO_MEMBARRIER
 		membarrier();
 #endif
@@ -86,17 +108,7 @@ inline revoke(t, u, bits, upto)
 	upto = END_OF(BEGUN(e));
 	had = (byte_ & BOTH) != 0;
 	if
-	:: byte_ == GONE ->
-		get(t, LEFT_BY, was);
-		if
-#ifdef ANY_NAME
-		:: was -> upto = was % 32
-#else
-		:: was / 32 == u + 1 -> upto = was % 32
-#endif
-		:: else -> get(t, LET_GO(u), upto) /* another one has let go of it since */
-		fi;
-		was = 0
+	:: byte_ == GONE -> get(t, LET_GO(u), upto) /* its name is not there yet, or lost */
 	:: else
 	fi
 }
@@ -112,18 +124,10 @@ inline let_go(t)
 		put(t, LET_GO(t), END_OF(BEGUN(events)), 0)
 #else
 		put(t, LET_GO(t), END_OF(BEGUN(events)), 0);
-#ifndef LATE_NAME
-		put(t, LEFT_BY, NAME(t, END_OF(BEGUN(events))), 0);
-#endif
-#ifdef PLAIN_LET_GO
-		put(t, CLAIM(t), GONE, 0)
-#else
-		put(t, CLAIM(t), GONE, 1)
-#endif
-#ifdef LATE_NAME
-		;
-		put(t, LEFT_BY, NAME(t, END_OF(BEGUN(events))), 0)
-#endif
+		if /* one fence before both, and none between them */
+		:: put(t, CLAIM(t), GONE, RELEASED); put(t, LEFT_BY, NAME(t, END_OF(BEGUN(events))), RELEASED)
+		:: put(t, LEFT_BY, NAME(t, END_OF(BEGUN(events))), RELEASED); put(t, CLAIM(t), GONE, RELEASED)
+		fi
 #endif
 	:: else
 	fi
@@ -204,6 +208,14 @@ inline miss(t, kind)
 		fi
 	:: else
 	fi;
+#ifndef OLD_NAME
+	get(t, LEFT_BY, was);
+	if
+	:: was / 32 == t + 1 -> put(t, LEFT_BY, 0, 0)
+	:: else
+	fi;
+	was = 0;
+#endif
 	fence(t);
 	page_locked = 0
 }

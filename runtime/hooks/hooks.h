@@ -122,7 +122,7 @@ bool order_sees_ops_of(const struct thread *t);
 void order_before_op(struct thread *t, enum order_pause why);
 static inline void order_before_wait(struct thread *t)
 {
-	order_before_op(t, true);
+	order_before_op(t, PAUSE_WAITS);
 }
 void order_after_wait(struct thread *t);
 /* There were accesses since: whoever waits for this op or call waits for them, too. */

@@ -486,6 +486,21 @@ static bool whole_program(const struct command *c)
 	return !strcmp(c->select, "escape") || !strcmp(c->select, "races");
 }
 
+/* Then a name is not the function that the analysis takes it for. */
+static void refuse_wrapping(const struct command *c)
+{
+	for (size_t i = 0; i < c->in.count; i++) {
+		const char *word = c->in.at[i];
+		bool given = i && !strcmp(c->in.at[i - 1], "-Xlinker") &&
+			     (starts(word, "--wrap") || starts(word, "-wrap"));
+		if (given || (starts(word, "-Wl,") && (strstr(word, ",--wrap") || strstr(word, ",-wrap"))))
+			die("%s: --select=%s knows functions by their names, and this gives a name to another one; "
+			    "link with "
+			    "--select=all",
+			    word, c->select);
+	}
+}
+
 static void set_pass(const struct command *c, const char *foreign)
 {
 	const char *select = c->per_file && whole_program(c) ? "all" : c->select;
@@ -579,6 +594,8 @@ static void prepare(struct command *c)
 		c->per_file = true; /* assembler text can only be finished now */
 	if (c->per_file && whole_program(c) && c->mode != ASSEMBLE)
 		die("--select=%s looks at the whole program, --per-file at one file: choose one of them", c->select);
+	if (c->mode == LINK && whole_program(c))
+		refuse_wrapping(c);
 	if (c->mode != LINK || c->has_sources)
 		prepare_compile(c);
 	if (c->mode == LINK)

@@ -462,11 +462,16 @@ static void mark_all_left_out(struct module *m)
 	}
 }
 
-static bool link_to_come;
+static bool link_to_come, marked;
 
 bool instrument_comes_next(void)
 {
 	return !link_to_come && read_settings() && settings.select != SELECT_NONE;
+}
+
+bool instrument_has_marked(void)
+{
+	return marked;
 }
 
 /* One file, before it is optimised; not called where a linker does that (thin LTO). */
@@ -495,6 +500,7 @@ int instrument_early(LLVMModuleRef module)
 	bool replaced = replace_some(&m);
 	if (settings.select != SELECT_RACES)
 		return replaced;
+	marked = true;
 	select_begin(&m);
 	walk_all(&m);
 	races_apply(&m);

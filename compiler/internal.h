@@ -96,6 +96,7 @@ int instrument_start(LLVMModuleRef module);
 int instrument_file(LLVMModuleRef module);
 /* Hooks will be put in now; not if this is one file of a program in which that is done when it is linked. */
 bool instrument_comes_next(void);
+bool instrument_has_marked(void); /* of the whole program, which accesses get no hook */
 int instrument_early(LLVMModuleRef module);
 
 /* replace.c: functions of libc that cannot have hooks become code of the program. True: there were some. */

@@ -76,8 +76,21 @@ void last(ModulePassManager &passes, int (*entry)(LLVMModuleRef))
 	passes.addPass(AlwaysInlinerPass());
 }
 
+/*
+ * An access that was marked as one of a thread's own memory must not become one of other memory. MemCpyOpt does that:
+ * it lets a function write its result to where that is copied, or read what was copied for it where it comes from, and
+ * the copy, which has the hook, is gone. It has run on each file before; the others move accesses, but not to other
+ * objects.
+ */
+bool keeps_objects(StringRef pass, Any)
+{
+	return pass != "MemCpyOptPass" || !instrument_has_marked();
+}
+
 void add_passes(PassBuilder &builder)
 {
+	if (auto *callbacks = builder.getPassInstrumentationCallbacks())
+		callbacks->registerShouldRunOptionalPassCallback(keeps_objects);
 	builder.registerFullLinkTimeOptimizationEarlyEPCallback(
 		[](ModulePassManager &passes, OptimizationLevel) { passes.addPass(Pass(instrument_early)); });
 	builder.registerFullLinkTimeOptimizationLastEPCallback(

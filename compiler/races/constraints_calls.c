@@ -173,6 +173,14 @@ static void call_intrinsic(LLVMValueRef call, const char *name)
 		call_outside(call);
 }
 
+/* mempcpy and the like: the destination, or an address behind it, comes back. */
+static void copy_by_libc(LLVMValueRef call)
+{
+	value_copy_memory(LLVMGetOperand(call, 0), LLVMGetOperand(call, 1));
+	if (value_may_carry(LLVMTypeOf(call)))
+		solve_move(value_node(call), value_node(LLVMGetOperand(call, 0)), 0, 1);
+}
+
 /* ---- functions by name --------------------------------------------------------------------------------------- */
 
 /* A thread is started with an argument; what it returns is fetched by whoever joins it. */
@@ -212,7 +220,12 @@ static void call_named(LLVMValueRef call, LLVMValueRef callee)
 
 	switch (external_kind(callee)) {
 	case EXTERNAL_INTRINSIC: call_intrinsic(call, external_name(callee)); break;
-	case EXTERNAL_LIBC: call_libc(call); break;
+	case EXTERNAL_LIBC:
+		if (external_copies(callee))
+			copy_by_libc(call);
+		else
+			call_libc(call);
+		break;
 	case EXTERNAL_ALLOCATES: value_new_object(call, OBJECT_HEAP); break;
 	case EXTERNAL_REALLOCATES:
 		value_new_object(call, OBJECT_HEAP);

@@ -18,12 +18,14 @@ static const struct row exact[] = {
 	{ "__errno_location", EXTERNAL_HARMLESS },
 	{ "__sched_cpucount", EXTERNAL_USES },
 	{ "_exit", EXTERNAL_HARMLESS },
+	{ "_longjmp", EXTERNAL_STD },
 	{ "abort", EXTERNAL_HARMLESS },
 	{ "accept", EXTERNAL_USES },
 	{ "aligned_alloc", EXTERNAL_ALLOCATES },
 	{ "atexit", EXTERNAL_AT_EXIT },
 	{ "bind", EXTERNAL_USES },
 	{ "bsearch", EXTERNAL_SORTS },
+	{ "call_once", EXTERNAL_STD },
 	{ "calloc", EXTERNAL_ALLOCATES },
 	{ "clock_gettime", EXTERNAL_USES },
 	{ "clock_nanosleep", EXTERNAL_USES },
@@ -34,6 +36,7 @@ static const struct row exact[] = {
 	{ "fstat", EXTERNAL_USES },
 	{ "getrandom", EXTERNAL_USES },
 	{ "gettimeofday", EXTERNAL_USES },
+	{ "longjmp", EXTERNAL_STD },
 	{ "lseek", EXTERNAL_HARMLESS },
 	{ "malloc", EXTERNAL_ALLOCATES },
 	{ "memalign", EXTERNAL_ALLOCATES },
@@ -66,6 +69,9 @@ static const struct row exact[] = {
 	{ "sem_getvalue", EXTERNAL_USES },
 	{ "send", EXTERNAL_USES },
 	{ "sendto", EXTERNAL_USES },
+	{ "sigaction", EXTERNAL_STD },
+	{ "siglongjmp", EXTERNAL_STD },
+	{ "signal", EXTERNAL_STD },
 	{ "sleep", EXTERNAL_HARMLESS },
 	{ "socket", EXTERNAL_HARMLESS },
 	{ "stat", EXTERNAL_USES },
@@ -83,26 +89,48 @@ static const struct row exact[] = {
 	{ "write", EXTERNAL_USES },
 };
 
-/* By how the name begins; the first that fits counts. */
+/* By how the name begins and ends: libraries have names of their own that begin so. The first that fits counts. */
+static const struct family {
+	const char *begins, *ends; /* each with a space behind it */
+	enum external kind;
+} families[] = {
+	{ "pthread_mutex_",
+	  "init destroy lock trylock timedlock clocklock unlock consistent consistent_np getprioceiling "
+	  "setprioceiling ",
+	  EXTERNAL_LOCK },
+	{ "pthread_mutexattr_",
+	  "init destroy gettype settype getkind_np setkind_np getpshared setpshared getprotocol setprotocol "
+	  "getprioceiling setprioceiling getrobust setrobust getrobust_np setrobust_np ",
+	  EXTERNAL_LOCK },
+	{ "pthread_cond_", "init destroy signal broadcast wait timedwait clockwait ", EXTERNAL_LOCK },
+	{ "pthread_condattr_", "init destroy getclock setclock getpshared setpshared ", EXTERNAL_LOCK },
+	{ "pthread_rwlock_",
+	  "init destroy rdlock tryrdlock timedrdlock clockrdlock wrlock trywrlock timedwrlock clockwrlock unlock ",
+	  EXTERNAL_LOCK },
+	{ "pthread_rwlockattr_", "init destroy getpshared setpshared getkind_np setkind_np ", EXTERNAL_LOCK },
+	{ "pthread_spin_", "init destroy lock trylock unlock ", EXTERNAL_LOCK },
+	{ "pthread_barrier_", "init destroy wait ", EXTERNAL_LOCK },
+	{ "pthread_barrierattr_", "init destroy getpshared setpshared ", EXTERNAL_LOCK },
+	{ "pthread_attr_",
+	  "init destroy getdetachstate setdetachstate getguardsize setguardsize getinheritsched setinheritsched "
+	  "getschedparam setschedparam getschedpolicy setschedpolicy getscope setscope getstack setstack getstackaddr "
+	  "setstackaddr getstacksize setstacksize getaffinity_np setaffinity_np getsigmask_np setsigmask_np ",
+	  EXTERNAL_USES },
+	{ "pthread_",
+	  "self equal once key_create key_delete getspecific setspecific detach exit join tryjoin_np timedjoin_np "
+	  "clockjoin_np cancel testcancel setcancelstate setcanceltype kill sigmask sigqueue atfork yield getattr_np "
+	  "getattr_default_np setattr_default_np getname_np setname_np getaffinity_np setaffinity_np getschedparam "
+	  "setschedparam setschedprio getconcurrency setconcurrency getcpuclockid gettid_np create ",
+	  EXTERNAL_STD },
+	{ "thrd_", "create current equal sleep yield exit detach join ", EXTERNAL_STD },
+	{ "tss_", "create delete get set ", EXTERNAL_STD },
+	{ "mtx_", "init destroy lock trylock timedlock unlock ", EXTERNAL_LOCK },
+	{ "cnd_", "init destroy signal broadcast wait timedwait ", EXTERNAL_LOCK },
+	{ "sem_", "init destroy open close unlink wait trywait timedwait clockwait post getvalue ", EXTERNAL_LOCK },
+};
+
+/* Names that the language keeps for itself, by how they begin; the first that fits counts. */
 static const struct row beginnings[] = {
-	{ "pthread_mutex", EXTERNAL_LOCK },
-	{ "pthread_cond", EXTERNAL_LOCK },
-	{ "pthread_rwlock", EXTERNAL_LOCK },
-	{ "pthread_spin", EXTERNAL_LOCK },
-	{ "pthread_barrier", EXTERNAL_LOCK },
-	{ "pthread_attr", EXTERNAL_USES },
-	{ "pthread_", EXTERNAL_STD },
-	{ "thrd_", EXTERNAL_STD },
-	{ "tss_", EXTERNAL_STD },
-	{ "call_once", EXTERNAL_STD },
-	{ "signal", EXTERNAL_STD },
-	{ "sigaction", EXTERNAL_STD },
-	{ "longjmp", EXTERNAL_STD },
-	{ "_longjmp", EXTERNAL_STD },
-	{ "siglongjmp", EXTERNAL_STD },
-	{ "sem_", EXTERNAL_LOCK },
-	{ "mtx_", EXTERNAL_LOCK },
-	{ "cnd_", EXTERNAL_LOCK },
 	{ "_Znwm", EXTERNAL_ALLOCATES },
 	{ "_Znam", EXTERNAL_ALLOCATES },
 	{ "_ZdlPv", EXTERNAL_FREES },
@@ -123,6 +151,19 @@ static const struct row beginnings[] = {
 	{ "_ZNSi", EXTERNAL_STD },
 	{ "_ZNSo", EXTERNAL_STD },
 };
+
+static bool in_family(const struct family *f, const char *name)
+{
+	size_t begins = strlen(f->begins);
+
+	if (strncmp(name, f->begins, begins))
+		return false;
+	size_t ends = strlen(name + begins);
+	for (const char *at = f->ends; *at; at = strchr(at, ' ') + 1)
+		if (!strncmp(at, name + begins, ends) && at[ends] == ' ')
+			return true;
+	return false;
+}
 
 static const char *const libc_names[] = {
 #include "compiler/libc_names.h"
@@ -172,6 +213,9 @@ enum external external_kind(LLVMValueRef function)
 		return EXTERNAL_INTRINSIC;
 	if (row)
 		return row->kind;
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		if (in_family(&families[i], name))
+			return families[i].kind;
 	for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
 		if (!strncmp(name, beginnings[i].name, strlen(beginnings[i].name)))
 			return beginnings[i].kind;
@@ -182,6 +226,15 @@ enum external external_kind(LLVMValueRef function)
 	return bsearch(name, libc_names, sizeof libc_names / sizeof *libc_names, sizeof *libc_names, compare_text) ?
 		       EXTERNAL_LIBC :
 		       EXTERNAL_UNKNOWN;
+}
+
+bool external_copies(LLVMValueRef function)
+{
+	static const char *const names[] = { "__memcpy_chk", "__memmove_chk", "__mempcpy_chk", "memccpy",
+					     "memcpy",	     "memmove",	      "mempcpy" };
+	const char *name = external_name(function);
+
+	return bsearch(name, names, sizeof names / sizeof *names, sizeof *names, compare_text);
 }
 
 bool external_returns_twice(LLVMValueRef call)

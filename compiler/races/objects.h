@@ -99,5 +99,6 @@ enum external {
 };
 enum external external_kind(LLVMValueRef function);
 const char *external_name(LLVMValueRef function);
+bool external_copies(LLVMValueRef function);	/* from its second argument to its first */
 bool external_returns_twice(LLVMValueRef call); /* setjmp */
 #endif

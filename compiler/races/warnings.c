@@ -142,27 +142,41 @@ static size_t same_party(const struct use *u, const struct use *end)
 	return n;
 }
 
+/* A pair of each use in [from, end) with a; only_frees: with what frees the object. */
+static void compare_use(const struct use *a, size_t count, const struct use *from, const struct use *end,
+			bool only_frees)
+{
+	const struct party *x = &warnings.parties[a->party];
+
+	for (const struct use *b = from; b < end;) {
+		size_t count_b = same_party(b, end);
+		const struct party *y = &warnings.parties[b->party];
+		if ((x->write || y->write) && (!only_frees || x->frees || y->frees) &&
+		    threads_two(x->classes, y->classes) && overlap(a, count, b, count_b))
+			compare(a->party, b->party, a->object);
+		b += count_b;
+	}
+}
+
+/* Of an object with too many accesses only those that free it are compared with the others: follow_frees(). */
 static void compare_object(const struct use *first, const struct use *end)
 {
-	if (end - first > MOST_OF_GIVEN && solve_object_at(first->object)->given)
-		return;
-	if (end - first > MOST_OF_ONE_OBJECT) {
-		for (const struct use *u = first; u < end; u++)
-			warnings.parties[u->party].unknown = true;
-		return;
+	bool many = end - first > MOST_OF_ONE_OBJECT,
+	     only_frees = many || (end - first > MOST_OF_GIVEN && solve_object_at(first->object)->given), frees = false;
+
+	for (const struct use *u = first; u < end; u++) {
+		warnings.parties[u->party].unknown |= many;
+		frees |= warnings.parties[u->party].frees;
 	}
+	if (only_frees && !frees)
+		return;
 	for (const struct use *a = first; a < end;) {
-		size_t count_a = same_party(a, end);
-		const struct party *x = &warnings.parties[a->party];
-		for (const struct use *b = a; b < end;) {
-			size_t count_b = same_party(b, end);
-			const struct party *y = &warnings.parties[b->party];
-			if ((x->write || y->write) && threads_two(x->classes, y->classes) &&
-			    overlap(a, count_a, b, count_b))
-				compare(a->party, b->party, first->object);
-			b += count_b;
-		}
-		a += count_a;
+		size_t count = same_party(a, end);
+		if (!only_frees)
+			compare_use(a, count, a, end, false);
+		else if (warnings.parties[a->party].frees)
+			compare_use(a, count, first, end, true);
+		a += count;
 	}
 }
 

@@ -546,3 +546,75 @@ def case_unattached(t):
         recorded = t.record([program], trace=t.path(f'trace-{number}'), timeout=60)
         t.check(recorded.status == 0, f'{recorded}')
         t.replays(recorded, trace=t.path(f'trace-{number}'), times=2, timeout=60)
+
+
+STATE = 'struct state { long step, a, b, c, d, e; };\n'
+TWO_FILES = {
+    # of the sret of a function: written for it, or where it is copied
+    'written': (STATE + """#include <pthread.h>
+struct state next(long i);
+static void *look(void *arg)
+{
+	long sum = 0;
+	for (int i = 0; i < 100; i++)
+		sum += *(volatile long *)&((struct state *)arg)->step;
+	return (void *)sum;
+}
+int main(void)
+{
+	struct state shared = { 0 };
+	pthread_t t;
+	pthread_create(&t, 0, look, &shared);
+	for (long i = 0; i < 100; i++)
+		shared = next(i);
+	pthread_join(t, 0);
+	return shared.step != 99;
+}
+""", STATE + '__attribute__((noinline)) struct state next(long i)\n{\n\treturn (struct state){ i, i, i, i, i, i };\n}\n', 'writes'),
+    # of an argument that is only read: a copy for it, or what was copied
+    'read': (STATE + """#include <pthread.h>
+long digest(const struct state *restrict s);
+static struct state shared;
+static void *change(void *arg)
+{
+	for (long i = 0; i < 100; i++)
+		*(volatile long *)&shared.step = i;
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	long sum = 0;
+	pthread_create(&t, 0, change, 0);
+	for (long i = 0; i < 100; i++) {
+		struct state copy = shared;
+		sum += digest(&copy);
+	}
+	pthread_join(t, 0);
+	return sum < 0;
+}
+""", STATE + '__attribute__((noinline)) long digest(const struct state *restrict s)\n{\n\treturn s->step + s->a + s->b + s->c + s->d + s->e;\n}\n', 'reads'),
+}
+
+
+def case_copies_of_a_result(t):
+    """At link time no access that was left out becomes one of other memory: the copy stays, and has the hook."""
+    for name, (main, other, kind) in TWO_FILES.items():
+        objects = []
+        for file, text in (('main', main), ('other', other)):
+            write(t, f'{name}/{file}.c', text)
+            objects.append(t.path(f'{name}/{file}.o'))
+            t.run_well([tool(t, 'heddle-cc'), '--select=races', '-O2', '-g', '-c', '-o', objects[-1], t.path(f'{name}/{file}.c')])
+        t.run_well([tool(t, 'heddle-cc'), '--select=races', '-O2', '-g', '-pthread', '-o', t.path(name, 'program'), *objects])
+        lines = t.run_well([t.heddle, 'dump', '--sites', '--json', t.path(name, 'program')]).out.decode().splitlines()
+        copies = [site for site in map(json.loads, lines) if os.path.basename(site.get('file', '')) == 'main.c' and site['kind'] == kind and site['hooked']]
+        t.check(copies, f'{name}: no copy has a hook')
+
+
+def case_wrapped_functions(t):
+    """--wrap lets a name mean another function than the one that the analysis knows."""
+    write(t, 'racy.c', RACY)
+    for words in (['-Wl,--wrap=malloc'], ['-Wl,-z,now,--wrap,malloc'], ['-Xlinker', '--wrap=malloc']):
+        refused = t.run([tool(t, 'heddle-cc'), '--select=races', '-o', t.path('racy'), t.path('racy.c'), '-pthread', *words])
+        t.check(refused.status == 1 and b'--select=all' in refused.err, f'{words}: {refused}')
+        t.run_well([tool(t, 'heddle-cc'), '--select=all', '-o', t.path('racy'), t.path('racy.c'), '-pthread', *words])

@@ -494,8 +494,7 @@ static void refuse_wrapping(const struct command *c)
 		bool given = i && !strcmp(c->in.at[i - 1], "-Xlinker") &&
 			     (starts(word, "--wrap") || starts(word, "-wrap"));
 		if (given || (starts(word, "-Wl,") && (strstr(word, ",--wrap") || strstr(word, ",-wrap"))))
-			die("%s: --select=%s knows functions by their names, and this gives a name to another one; "
-			    "link with "
+			die("%s: --select=%s knows functions by name, and this changes what a name means; link with "
 			    "--select=all",
 			    word, c->select);
 	}

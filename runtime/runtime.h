@@ -607,10 +607,14 @@ void wait_end_if_stopped(void);
 /* Sleeps until somebody has called wait_wake(t). */
 void wait_asleep(struct thread *t);
 void wait_wake(struct thread *t);
+/* Replay: the first thread is created. */
+void wait_start(void);
 /* For what nobody wakes us. */
 void wait_a_little(unsigned *round);
 /* The same, for what another thread has to come to: who waits like this stands still. */
 void wait_ready(struct thread *t, bool (*ready)(const void *arg), const void *arg, const char *why);
+/* Something has changed: wakes those in wait_ready() that are. Not needed: they look by themselves, but later. */
+void wait_moved(void);
 /* Does every thread stand still? Then the lowest ticket is one that nobody will use. */
 bool wait_all_idle(uint64_t base);
 /* The same for seconds, where those in futex calls of the program's own count, too? */

@@ -261,6 +261,7 @@ static void replay_clone(struct call *c)
 	if (child && one_thread) {
 		one_thread = false;
 		ticket_start(c->t->ticket);
+		wait_start();
 	}
 	uint32_t slot = child ? (uint32_t)child->addr : 0;
 	c->t->reserved = 0;

@@ -121,6 +121,7 @@ long file_read(long fd, void *to, size_t n, uint64_t offset);
 
 /* Waits until *word differs from value, a wake, or ms milliseconds (0: no limit). Shared between processes. */
 void futex_wait(uint32_t *word, uint32_t value, unsigned ms);
+void futex_wait_nsec(uint32_t *word, uint32_t value, uint64_t nsec); /* less than a second */
 void futex_wake(uint32_t *word);
 /* A lock whose holder may take long, or be in the kernel: who waits sleeps. 0 free, 1 held, 2 held and somebody may
    sleep: who has slept takes it with 2, since others may sleep, too. */

@@ -156,6 +156,11 @@ void order_wait(struct order_thread *o, bool (*ready)(const void *arg), const vo
 	wait_ready(thread_of(o->slot), ready, arg, why);
 }
 
+void order_moved(void)
+{
+	wait_moved();
+}
+
 bool order_finished(uint32_t slot, uint64_t event)
 {
 	if (slot >= thread_highest())

@@ -102,6 +102,12 @@ static bool has_come(const void *arg)
 	return __atomic_load_n(&clocks[tick->clock].turn, __ATOMIC_ACQUIRE) == tick->number; /* invariant 3 */
 }
 
+static void move_turn(unsigned clock, uint64_t to)
+{
+	__atomic_store_n(&clocks[clock].turn, to, __ATOMIC_RELEASE); /* invariant 3 */
+	order_moved();
+}
+
 static void await_tick(struct order_thread *t, unsigned clock, bool mine)
 {
 	struct own *own = t->own;
@@ -129,7 +135,7 @@ static void replay_after(struct order_thread *t, struct access *a, bool done)
 
 	(void)a, (void)done;
 	if (!--own->held)
-		__atomic_store_n(&clocks[ACCESSES].turn, own->next[ACCESSES], __ATOMIC_RELEASE);
+		move_turn(ACCESSES, own->next[ACCESSES]);
 }
 
 static void replay_op(struct order_thread *t, unsigned clock)
@@ -137,7 +143,7 @@ static void replay_op(struct order_thread *t, unsigned clock)
 	struct own *own = t->own;
 
 	await_tick(t, clock, false);
-	__atomic_store_n(&clocks[clock].turn, own->next[clock], __ATOMIC_RELEASE);
+	move_turn(clock, own->next[clock]);
 }
 
 #ifdef HEDDLE_TOOL

@@ -131,9 +131,15 @@ static void record_create(struct order_thread *t, struct order_thread *child)
 
 /* ---- replay --------------------------------------------------------------------------------------------- */
 
+static void set_reached(struct own *own, uint64_t time)
+{
+	__atomic_store_n(&own->reached, time, __ATOMIC_RELEASE); /* invariant 2 */
+	order_moved();
+}
+
 static void publish(struct own *own)
 {
-	__atomic_store_n(&own->reached, own->time + own->ahead + 1, __ATOMIC_RELEASE); /* invariant 2 */
+	set_reached(own, own->time + own->ahead + 1);
 }
 
 /* Looks up, and publishes, the time of event `event`: the one that begins or the next. */
@@ -182,10 +188,16 @@ static uint64_t earliest(const struct order_thread *t)
 static bool all_have_come(const void *arg)
 {
 	const struct order_thread *t = arg;
+
+	return earliest(t) >= ((const struct own *)t->own)->time;
+}
+
+static void await_all(struct order_thread *t)
+{
 	struct own *own = t->own;
 
-	own->passed = earliest(t);
-	return own->passed >= own->time;
+	order_wait(t, all_have_come, t, "threads at earlier times");
+	own->passed = earliest(t); /* not earlier than it was a moment ago */
 }
 
 static void replay_before(struct order_thread *t, struct access *a)
@@ -196,7 +208,7 @@ static void replay_before(struct order_thread *t, struct access *a)
 	own->held++;
 	begin(t);
 	if (unlikely(own->passed < own->time))
-		order_wait(t, all_have_come, t, "threads at earlier times");
+		await_all(t);
 }
 
 static void finish(struct order_thread *t)
@@ -244,7 +256,7 @@ static void replay_begin(struct order_thread *t)
 
 static void replay_end(struct order_thread *t)
 {
-	__atomic_store_n(&((struct own *)t->own)->reached, ORDER_NEVER, __ATOMIC_RELEASE);
+	set_reached(t->own, ORDER_NEVER);
 }
 
 /* What was read in advance is of the parent's log. */

@@ -7,7 +7,7 @@
 #   make bench      what recording costs, and a report; goes on where it was stopped. BENCH=quick: short loops, to see that it works
 #   make test-other-arch   some of them on the other architecture, emulated: under 60 minutes
 #   make fuzz       the fuzz targets of tests/fuzz, in build/fuzz/
-#   make soak       the full counts; can be stopped and started again; SCALE=0.02 takes that part of them
+#   make soak       the full counts; can be stopped and started again; SCALE=0.05 takes that part of them
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make format     lay out all C sources
 #

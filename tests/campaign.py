@@ -37,9 +37,12 @@ def group(name):
 
 class Campaign:
     def __init__(self, settings):
-        """A part of all counts, or another number of replays, is a campaign of its own."""
-        self.whole = settings.scale == 1 and not settings.other_replays
-        self.file = os.path.join(settings.build, 'soak.json' if self.whole else f'soak-{settings.scale:g}-{settings.replays}.json')
+        """A part of all counts, or another number of replays, is a campaign of its own. Of the latter, and of some cases of a part,
+        the table is only printed."""
+        part = '' if settings.scale == 1 else f' SCALE={settings.scale:g}'
+        self.command, self.is_told = f'make soak{part}', not settings.other_replays and not (part and settings.only)
+        whole = not part and not settings.other_replays
+        self.file = os.path.join(settings.build, 'soak.json' if whole else f'soak-{settings.scale:g}-{settings.replays}.json')
         self.state = {'build': digest(settings.build), 'began': datetime.datetime.now().isoformat('T', 'minutes'), 'done': {}, 'failed': []}
         try:
             with open(self.file) as file:
@@ -89,7 +92,7 @@ class Campaign:
 
     def table(self, cases):
         rows = self.rows(cases)
-        lines = [f'`make soak`, {platform.machine()}, Linux {platform.release()}, {os.cpu_count()} processors, {self.state["began"][:10]} to '
+        lines = [f'`{self.command}`, {platform.machine()}, Linux {platform.release()}, {os.cpu_count()} processors, {self.state["began"][:10]} to '
                  f'{datetime.date.today().isoformat()}, one build. Recordings and replays are those that the tests count; wrong are cases that failed, '
                  'lost those among them whose recording could not be replayed at all.', '', '| ' + ' | '.join(COLUMNS) + ' |', '|' + '---|' * len(COLUMNS)]
         for name, r in [*sorted(rows.items()), ('all', {k: sum(r[k] for r in rows.values()) for k in next(iter(rows.values()))})]:
@@ -99,17 +102,17 @@ class Campaign:
         return '\n'.join(lines).rstrip() + '\n'
 
     def tell(self, cases):
-        """Into doc/reliability.md, in the place of what an earlier campaign of this kind of machine has said there; what is
-        only a part is printed."""
-        if not self.whole:
+        """Into doc/reliability.md, in the place of what an earlier campaign of this kind, on this kind of machine, has said
+        there."""
+        if not self.is_told:
             print(self.table([c.id for c in cases]))
             return
-        begin, end = f'<!-- soak {platform.machine()} -->\n', '<!-- end of soak -->\n'
+        begin, end = f'<!-- {self.command} {platform.machine()} -->\n', '<!-- end of soak -->\n'
         with open(RELIABILITY) as file:
             text = file.read()
         before, found, rest = text.partition(begin)
         if not found:
-            before, rest = text.rstrip('\n') + f'\n\n## The whole of it, {platform.machine()}\n\n', end
+            before, rest = text.rstrip('\n') + f'\n\n## `{self.command}`, {platform.machine()}\n\n', end
         with open(RELIABILITY, 'w') as file:
             file.write(before + begin + self.table([c.id for c in cases]) + end + rest.partition(end)[2])
         print(f'the table in {os.path.relpath(RELIABILITY, ROOT)} tells what has been done so far')

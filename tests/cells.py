@@ -72,7 +72,7 @@ def bug_cell(trial, source, order, guarantee, threads, fails, chaos, select='all
     refused = refusal(trial.settings.build, order)
     if refused and not is_exact(guarantee):
         trial.skip(refused)
-    tries = {'check': 3, 'test': 8, 'soak': 40}[trial.settings.level] if fails else 1
+    tries = (3 if trial.settings.level == 'check' else max(8, trial.count(8, 40))) if fails else 1
     outcome, trace = record_failing(trial, source, order, threads, tries, chaos, select)
     if fails and not outcome.status:
         trial.notes.append(f'did not fail in {tries} recordings')
@@ -91,7 +91,7 @@ def bug_cell(trial, source, order, guarantee, threads, fails, chaos, select='all
 def without_verify(trial, source, order, threads, select):
     """Once more as a user records it, and where an order has a short way, which no access takes under --verify, several
     times with --chaos, too."""
-    for seed in range({'check': 2, 'test': 4, 'soak': 40}[trial.settings.level] if order in SHORT_WAY else 1):
+    for seed in range((2 if trial.settings.level == 'check' else trial.count(4, 40)) if order in SHORT_WAY else 1):
         trace = trial.path(f'trace-unverified-{seed}')
         options = [f'--order={order}'] + [f'--chaos={seed}'] * (seed > 0)
         outcome = trial.record([program(trial, source, select), str(threads)], trace=trace, options=options, timeout=LIMIT)
@@ -149,7 +149,7 @@ def expected_pairs(source):
 
 
 def gallery_cells(source, number, fails):
-    """Outside soak a program of the gallery is recorded under the default order alone, with few replays."""
+    """Outside a whole soak a program of the gallery is recorded under the default order alone, with few replays."""
     def cell(trial, select):
         expected_pairs(source)
         trial.settings = copy.copy(trial.settings)
@@ -160,19 +160,19 @@ def gallery_cells(source, number, fails):
         yield f'{select} region {THREADS[number % len(THREADS)]}', lambda trial, select=select: cell(trial, select), False
 
 
-def bug_cells(source, number, keys, level, build):
-    """(variant, function, quick) of each cell of a program. `number` is its place in the folder: outside soak each
-    order gets one number of threads, another one with the next program."""
+def bug_cells(source, number, keys, every, build):
+    """(variant, function, quick) of each cell of a program. `number` is its place in the folder: unless `every` one is
+    wanted each order gets one number of threads, another one with the next program."""
     quick = 'check' in keys
     fails = 'fails' in keys
-    if 'gallery' in keys and level != 'soak':
+    if 'gallery' in keys and not every:
         yield from gallery_cells(source, number, fails)
         return
     yield 'native', lambda trial: native(trial, source), False
     for n, (order, guarantee) in enumerate(orders(build)):
-        for threads in THREADS if level == 'soak' else [THREADS[(number + n) % len(THREADS)]]:
+        for threads in THREADS if every else [THREADS[(number + n) % len(THREADS)]]:
             yield (f'{order} {threads}', lambda trial, o=order, g=guarantee, t=threads, c=(number + n) % 2 == 0:
                    bug_cell(trial, source, o, g, t, fails, c), quick)
-            if order in RACES_ORDERS and (level == 'soak' or order == RACES_ORDERS[number % len(RACES_ORDERS)] or order == 'region'):
+            if order in RACES_ORDERS and (every or order == RACES_ORDERS[number % len(RACES_ORDERS)] or order == 'region'):
                 yield (f'races {order} {threads}', lambda trial, o=order, g=guarantee, t=threads, c=(number + n) % 2 == 0:
                        bug_cell(trial, source, o, g, t, fails, c, 'races'), False)

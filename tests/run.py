@@ -82,8 +82,8 @@ def compiled(trial, source, flags, build):
                          own if compiler.startswith('heddle-') else compiler)
 
 
-def program_cases(folder, source, level):
-    """A C or C++ program: run, record, replay; once more for every build and variant of its folder."""
+def program_cases(folder, source, every):
+    """A C or C++ program: run, record, replay; once more for every build and variant of its folder, soak's if `every`."""
     name = os.path.splitext(os.path.basename(source))[0]
     keys = run_line(source)
     status = -int(keys['signal']) if 'signal' in keys else int(keys.get('status', 0))
@@ -105,7 +105,7 @@ def program_cases(folder, source, level):
                         timeout=int(keys.get('timeout', 60)), plain='no-plain' not in keys,
                         options=[*options, *shlex.split(keys.get('options', ''))])
 
-    more = VARIANTS.get(folder, []) + (SOAK_VARIANTS.get(folder, []) if level == 'soak' else [])
+    more = VARIANTS.get(folder, []) + (SOAK_VARIANTS.get(folder, []) if every else [])
     for build in BUILDS.get(folder, [None]):
         if build and 'heddle-cc' in keys and build[1] != 'heddle-cc':
             continue
@@ -115,11 +115,11 @@ def program_cases(folder, source, level):
                        known_failure=keys.get('known-failure'), measured=keys.get('measured'))
 
 
-def bug_cases(source, number, level, build):
+def bug_cases(source, number, every, build):
     """A racy program: a case for every order; see cells.py."""
     name = os.path.splitext(os.path.basename(source))[0]
     keys = run_line(source)
-    for variant, function, quick in cells.bug_cells(source, number, keys, level, build):
+    for variant, function, quick in cells.bug_cells(source, number, keys, every, build):
         yield Case('bugs', name, function, variant=variant, quick=quick, known_failure=keys.get('known-failure'),
                    measured=keys.get('measured'))
 
@@ -169,17 +169,17 @@ def module_cases(folder, path, soak, scale):
 
 
 def find_cases(level, build, scale):
-    cases = []
+    cases, every = [], level == 'soak' and scale == 1
     for folder in sorted(os.path.basename(os.path.dirname(d)) for d in glob.glob(f'{ROOT}/tests/*/')):
         for number, path in enumerate(sorted(glob.glob(f'{ROOT}/tests/{folder}/*'), key=lambda p: (cells.is_gallery(p), p))):
             if folder == 'unit' and path.endswith('_test.c'):
                 cases += unit_cases(path)
             elif folder == 'bugs' and path.endswith(('.c', '.cpp')):
-                cases += bug_cases(path, number, level, build)
+                cases += bug_cases(path, number, every, build)
             elif folder == 'races' and path.endswith(('.c', '.cpp')):
                 cases += golden_cases(path)
             elif folder != 'unit' and path.endswith(('.c', '.cpp')):
-                cases += program_cases(folder, path, level)
+                cases += program_cases(folder, path, every)
             elif path.endswith('.py'):
                 cases += module_cases(folder, path, level == 'soak', scale)
     if level == 'check':

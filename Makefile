@@ -105,7 +105,7 @@ LOADER_OBJ := $(LOADER_SRC:%=$(BUILD)/obj/loader/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%=$(BUILD)/obj/preload/%.o) $(BUILD)/obj/preload/stubs.S.o
 C_FILES    := $(shell find bench commands compiler examples interpose loader runtime tests trace -name '*.[ch]' -o -name '*.cpp')
 # Heddle's readers, fed by libFuzzer: tests/fuzz/. `make fuzz FUZZ_CC=afl-clang-fast` builds
-# them for AFL++ (Debian's package afl++), into fuzz-afl/: it has a driver for the same targets.
+# them for AFL++ into fuzz-afl/: it has a driver for the same targets.
 FUZZ_CC    := clang-$(LLVM)
 FUZZ_KIND  := $(notdir $(FUZZ_CC))
 FUZZ_FLAGS := $(filter-out -O2,$(TOOL_FLAGS)) -O1 -Itests/fuzz/targets -fsanitize=address,undefined -fno-sanitize-recover=all \

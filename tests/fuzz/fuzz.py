@@ -1,8 +1,9 @@
-"""Every reader of something that a trace holds, fed with damaged bytes by libFuzzer, under ASan and UBSan.
+"""Every reader of something that a trace holds, fed with damaged bytes, under ASan and UBSan.
 
 The targets are in targets/; `make fuzz` builds them. Seeds are parts of real traces. `make test` makes a fixed number
-of runs from a fixed seed; soak runs each target for a time, an hour at full scale, and keeps what it has learned in
-BUILD/fuzz-corpus. It begins anew every few minutes, since a reader that ends with a message leaves its memory behind.
+of runs from a fixed seed by libFuzzer; soak runs each target for a time, an hour at full scale by libFuzzer and another
+by AFL++, and keeps what it has learned in BUILD/fuzz-corpus and BUILD/fuzz-corpus-afl. Both begin a new process now and
+then, since a reader that ends with a message leaves its memory behind.
 """
 import io
 import os
@@ -21,12 +22,14 @@ RUNS = {'where': 300, 'sites': 500, 'ring': 500}       # large inputs
 SECONDS = 3600
 AT_ONCE = 300
 LEAVES_MEMORY = {'pack': 20000}       # inputs at once: each leaves some 40 kB
+AFL_INPUTS = 20000                    # the same for AFL++, which has no clock for it
 _building = threading.Lock()
 
 
-def build(t):
+def build(t, *how):
     with _building:     # make itself sees what is there already
-        done = subprocess.run(['make', '-s', '-j2', '-C', ROOT, f'BUILD={os.path.abspath(t.settings.build)}', 'fuzz'], capture_output=True, text=True)
+        done = subprocess.run(['make', '-s', '-j2', '-C', ROOT, f'BUILD={os.path.abspath(t.settings.build)}', 'fuzz', *how],
+                              capture_output=True, text=True)
     if done.returncode:
         raise Failure(f'make fuzz: {done.stdout[-500:]}{done.stderr[-1500:]}')
 
@@ -91,20 +94,45 @@ def seeds(t, target):
 def fuzz(t, target):
     build(t)
     soak = t.settings.level == 'soak'
-    corpus = os.path.join(os.path.abspath(t.settings.build), 'fuzz-corpus', target) if soak else t.path('corpus')
-    os.makedirs(corpus, exist_ok=True)
+    corpus = t.path('corpus')
+    os.makedirs(corpus)
     for number, data in enumerate(seeds(t, target)):
         with open(os.path.join(corpus, f'seed-{number}'), 'wb') as file:
             file.write(data)
     if not soak:
         t.notes.append(f'{session(t, target, corpus, ["-seed=1", f"-runs={RUNS.get(target, 2000)}"], 400)} inputs')
         return
+    t.notes.append(f'{with_afl(t, target, corpus)} inputs by AFL++')
+    t.notes.append(f'{with_libfuzzer(t, target, corpus)} inputs by libFuzzer')
+
+
+def with_libfuzzer(t, target, seeds_of_target):
+    corpus = os.path.join(os.path.abspath(t.settings.build), 'fuzz-corpus', target)
+    shutil.copytree(seeds_of_target, corpus, dirs_exist_ok=True)
     ends, tried = time.monotonic() + t.count(0, SECONDS), 0
     while ends > time.monotonic():
         seconds = int(min(AT_ONCE, ends - time.monotonic() + 1))
         how = [f'-max_total_time={seconds}', f'-runs={LEAVES_MEMORY.get(target, -1)}']
         tried += session(t, target, corpus, how, seconds + 400)
-    t.notes.append(f'{tried} inputs')
+    return tried
+
+
+def with_afl(t, target, corpus):
+    build(t, 'FUZZ_CC=afl-clang-fast')
+    out = os.path.join(os.path.abspath(t.settings.build), 'fuzz-corpus-afl', target)
+    os.makedirs(out, exist_ok=True)
+    seconds = t.count(0, SECONDS)
+    settings = {'AFL_AUTORESUME': 1, 'AFL_NO_UI': 1, 'AFL_NO_AFFINITY': 1, 'AFL_SKIP_CPUFREQ': 1,
+                'AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES': 1,         # a core_pattern with a pipe makes them late, not missing
+                'ASAN_OPTIONS': 'abort_on_error=1:symbolize=0:detect_leaks=0', 'UBSAN_OPTIONS': 'abort_on_error=1:halt_on_error=1:symbolize=0'}
+    outcome = t.run(['env', *(f'{name}={value}' for name, value in settings.items()), 'afl-fuzz', '-i', corpus, '-o', out, '-m', 'none', '-t', '60000',
+                     '-V', str(seconds), '--', os.path.join(t.settings.build, 'fuzz-afl', target), f'-{AFL_INPUTS}'], timeout=seconds + 600)
+    t.check(outcome.status == 0, f'{outcome}: {outcome.out.decode(errors="replace")[-2000:]}')
+    with open(os.path.join(out, 'default', 'fuzzer_stats')) as file:
+        stats = dict(re.findall(r'^(\w+)\s*: (.*)$', file.read(), re.M))
+    found = int(stats['saved_crashes']) + int(stats['saved_hangs'])
+    t.check(not found, f'{found} inputs at which it crashes or hangs, kept in {out}/default')
+    return int(stats['execs_done'])
 
 
 def session(t, target, corpus, how, timeout):

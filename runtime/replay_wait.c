@@ -11,29 +11,10 @@
  * a hand-over, tell: wait_moved(). (16 threads and one clock: 1.1 s, then 0.04.)
  */
 #include "runtime/runtime.h"
-#include <linux/sched.h>
-#include <linux/sched/types.h>
 
 static uint64_t progress; /* without ops: each thread counts its own, one counter for all would cost more than an op */
 static uint32_t watched;  /* somebody watches: wait_asleep() */
 #define A_LITTLE 200000	  /* nanoseconds */
-
-/*
- * A replayed thread runs for a moment and hands over to another. On a busy machine that one would wait each time until
- * somebody else's slice is over: 2 ms, where the work takes 5 us. From Linux 6.12 on a thread may ask for short slices,
- * and then comes soon when it is woken; its share stays the same. (The above beside 4 busy processes on 2 processors:
- * 16 s, then 2.) Earlier kernels do not look at it. Others than SCHED_OTHER and SCHED_BATCH stay as they are.
- */
-void wait_start(void)
-{
-	struct sched_attr a = { .size = sizeof a };
-	if (is_error(SYS4(__NR_sched_getattr, 0, &a, sizeof a, 0)) ||
-	    (a.sched_policy != SCHED_NORMAL && a.sched_policy != SCHED_BATCH))
-		return;
-	a.sched_flags &= SCHED_FLAG_RESET_ON_FORK;
-	a.sched_runtime = 100000; /* the least that it takes */
-	SYS3(__NR_sched_setattr, 0, &a, 0);
-}
 
 void wait_progress(void)
 {

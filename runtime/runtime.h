@@ -607,8 +607,6 @@ void wait_end_if_stopped(void);
 /* Sleeps until somebody has called wait_wake(t). */
 void wait_asleep(struct thread *t);
 void wait_wake(struct thread *t);
-/* Replay: the first thread is created. */
-void wait_start(void);
 /* For what nobody wakes us. */
 void wait_a_little(unsigned *round);
 /* The same, for what another thread has to come to: who waits like this stands still. */

@@ -222,6 +222,8 @@ static void record_clone(struct call *c)
 	bool first = one_thread;
 	atomics_begin();
 	one_thread = false;
+	if (first && control->chaos)
+		slices_shorten();
 	if (order_syncs())
 		order_create(c->t, thread_of(slot));
 	call_begin(c);
@@ -261,7 +263,7 @@ static void replay_clone(struct call *c)
 	if (child && one_thread) {
 		one_thread = false;
 		ticket_start(c->t->ticket);
-		wait_start();
+		slices_shorten();
 	}
 	uint32_t slot = child ? (uint32_t)child->addr : 0;
 	c->t->reserved = 0;

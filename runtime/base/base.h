@@ -117,6 +117,10 @@ void file_close(long fd);
 /* Reads all n bytes at offset, or as many as there are. */
 long file_read(long fd, void *to, size_t n, uint64_t offset);
 
+/* ---- base/slices.c --------------------------------------------------------- */
+
+void slices_shorten(void);
+
 /* ---- base/futex.c ---------------------------------------------------------- */
 
 /* Waits until *word differs from value, a wake, or ms milliseconds (0: no limit). Shared between processes. */

@@ -228,6 +228,16 @@ static bool function_is_once(uint32_t function, int depth)
 	return only && !in_cycle(only->block) && function_is_once(program.blocks[only->block].function, depth + 1);
 }
 
+bool program_calls_itself(const struct call *c)
+{
+	uint32_t function = program.blocks[c->block].function;
+	bool itself = false;
+
+	for (uint32_t i = 0; i < c->callee_count; i++)
+		itself |= c->callees[i] == function;
+	return itself && c->kind == EXTERNAL_UNKNOWN; /* it neither creates a thread nor hands on a function to call */
+}
+
 const struct call *program_only_call(LLVMValueRef function)
 {
 	uint32_t f = program_function(function);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "compiler/races/numbers.h"
+#include "compiler/races/phases.h"
 
 /* Bytes of an access, from the base on that its address is a fixed way from. */
 struct part {
@@ -91,6 +92,8 @@ static void find_ways(struct ways *w, uint32_t function, unsigned class, unsigne
 		uint32_t in = program.blocks[c->block].function;
 		if (!(program.functions[in].classes & BIT(class)))
 			continue;
+		if (in == function && program_calls_itself(c) && !phases_function_waits(function))
+			continue; /* the way there is that of the first call: see argument() in terms.c */
 		for (uint32_t k = 0; k < c->callee_count; k++)
 			if (c->callees[k] == function) {
 				chain[depth] = c;

@@ -72,6 +72,7 @@ bool program_unwinds(const struct block *b, uint32_t way);
 struct block *program_block_of(LLVMValueRef inst);
 struct call *program_call(LLVMValueRef inst);
 bool program_is_once(LLVMValueRef inst);		     /* is this place passed at most once in a run? */
+bool program_calls_itself(const struct call *c);	     /* the function that it is in, with what it says */
 const struct call *program_only_call(LLVMValueRef function); /* of one that is run once by the first thread, or NULL */
 bool program_comes_before(LLVMValueRef a, LLVMValueRef b);   /* in one function: on every way to b, a is passed */
 bool program_function_is_once(uint32_t block);		     /* is the function around it? */

@@ -307,12 +307,30 @@ static Z3_ast gep(LLVMValueRef v, const struct frame *f)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
+/* A function that calls itself has one frame for all its calls, which is that of the last: what each hands on as it got
+   it is what the first was given. */
+static bool is_handed_on(LLVMValueRef v, unsigned n)
+{
+	const struct function *f = &program.functions[program_function(LLVMGetParamParent(v))];
+
+	for (uint32_t b = f->first_block; b < f->first_block + f->block_count; b++)
+		for (uint32_t i = 0; i < program.blocks[b].call_count; i++) {
+			const struct call *c = &program.calls[program.blocks[b].first_call + i];
+			if (program_calls_itself(c) &&
+			    (n >= LLVMGetNumArgOperands(c->inst) || LLVMGetOperand(c->inst, n) != v))
+				return false;
+		}
+	return true;
+}
+
 static Z3_ast argument(LLVMValueRef v, const struct frame *f)
 {
 	unsigned n = 0;
 
 	for (LLVMValueRef p = LLVMGetFirstParam(LLVMGetParamParent(v)); p && p != v; p = LLVMGetNextParam(p))
 		n++;
+	if (!is_handed_on(v, n))
+		return unknown_of(v, f);
 	if (!f->up) {
 		/* A function that is called once: what it was given then. */
 		const struct call *only = f->side == 2 || f->creates ? program_only_call(LLVMGetParamParent(v)) : NULL;

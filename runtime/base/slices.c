@@ -1,8 +1,8 @@
 /*
  * Short slices. At replay, and under --chaos, a thread runs for a moment and then waits for another. On a busy machine
- * that one would wait each time until somebody else's slice is over: 2 ms, where the work takes 5 us. From Linux 6.12 on
- * a thread may ask for short slices, and then comes soon when it is woken; its share stays the same. Earlier kernels do
- * not look at it.
+ * that one would wait each time until somebody else's slice is over: 2 ms, where the work takes 5 us. From Linux 6.12
+ * on a thread may ask for short slices, and then comes soon when it is woken; its share stays the same. Earlier kernels
+ * do not look at it.
  *
  * Seconds, 8 threads that race, beside 4 busy processes on 2 processors: replay under `leap` more than 50, then 5,
  * `region` 14, then 1; recording with --chaos under `region` 32, then 3.

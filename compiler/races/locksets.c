@@ -346,7 +346,8 @@ struct held locksets_at(LLVMValueRef inst)
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i != inst; i = LLVMGetNextInstruction(i))
 		if (program_call(i))
 			h = apply(h, change_of(program_call(i)));
-	return (struct held){ h.writing & ~bad, h.reading & ~bad };
+	uint64_t good = (lock_count < 64 ? BIT(lock_count) - 1 : UINT64_MAX) & ~bad;
+	return (struct held){ h.writing & good, h.reading & good };
 }
 
 /* A lock that is released where it may not be held lets two in, and so does one that is made anew. */

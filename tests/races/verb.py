@@ -33,6 +33,23 @@ def case_races_text(t):
     t.check('maker' in text and 'taker' in text and re.search(r'raw +\d+ +\d+ +\d+', text), text)
 
 
+def case_races_locks_once(t):
+    """What main does when it is alone again counts as done under every lock: of those that there are, each once."""
+    source = t.path('alone.c')
+    with open(source, 'w') as file:
+        file.write('#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n'
+                   'static void *work(void *arg) { return arg; }\n'
+                   'static __attribute__((noinline)) void show(const char *s) { printf("%s %zu\\n", s, strlen(s)); }\n'
+                   'int main(int argc, char **argv) {\n'
+                   '\tpthread_t t; (void)argc;\n\tpthread_create(&t, NULL, work, NULL);\n\tpthread_join(t, NULL);\n'
+                   '\tshow(argv[0]);\n\treturn 0;\n}\n')
+    text = races(t, compiled(t, source))
+    t.check('code outside' in text, f'nothing to see:\n{text}')
+    for line in text.split('\n'):
+        locks = line.partition('  with ')[2].split(', ')
+        t.check(len(set(locks)) == len(locks), line)
+
+
 def case_races_why(t):
     """One access: with whom it may race, or why it cannot; and a line without any."""
     program = golden.build(t, SOURCE, 'races')

@@ -111,8 +111,8 @@ void order_unlock(uint32_t *lock);
    still. `ready` must use acquire loads where what it waits for was published. why: for "where each thread stands". */
 void order_wait(struct order_thread *t, bool (*ready)(const void *arg), const void *arg, const char *why);
 /* Replay: what others wait for may have come: wakes them. Not needed, since they look by themselves after a while; for
-   schemes where nearly every access is waited for by another thread. Then `ready` must not change anything: it is
-   called on this thread. */
+   schemes that can tell where somebody may wait for them. `ready` must not change anything then: it is called on this
+   thread. */
 void order_moved(void);
 /* Replay: has thread `slot` finished all events below `event`? (acquire) */
 bool order_finished(uint32_t slot, uint64_t event);

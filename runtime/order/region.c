@@ -103,6 +103,7 @@ static __attribute__((noinline)) void await_edge(struct order_thread *t)
 	uint32_t slot = number % 16 < 15 ? number % 16 : (uint32_t)order_number(t) % REGION_SLOTS;
 
 	cut_after_entry(t);
+	order_moved(); /* others wait for a region to end */
 	order_taken(t);
 	order_came_to(t); /* killed before the access itself: others may have come first */
 	own->logged[slot] += (number >> 4) + 1;
@@ -209,6 +210,7 @@ static void replay_pause(struct order_thread *t, enum order_pause why)
 {
 	(void)why;
 	cut(t);
+	order_moved();
 }
 
 static void replay_entries(struct order_thread *t)

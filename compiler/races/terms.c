@@ -311,8 +311,11 @@ static Z3_ast gep(LLVMValueRef v, const struct frame *f)
    it is what the first was given. */
 static bool is_handed_on(LLVMValueRef v, unsigned n)
 {
-	const struct function *f = &program.functions[program_function(LLVMGetParamParent(v))];
+	uint32_t function = program_function(LLVMGetParamParent(v));
 
+	if (function == UINT32_MAX)
+		return false;
+	const struct function *f = &program.functions[function];
 	for (uint32_t b = f->first_block; b < f->first_block + f->block_count; b++)
 		for (uint32_t i = 0; i < program.blocks[b].call_count; i++) {
 			const struct call *c = &program.calls[program.blocks[b].first_call + i];

@@ -233,22 +233,22 @@ static void replay_op_2(struct order_thread *t, uint64_t object)
 	replay_op(t, SYNCHRONISATION);
 }
 
-#define SCHEME(how, ...)                                                                            \
-	{                                                                                           \
-		.guarantee = "exact", .version = 2, .thread_size = sizeof(struct own), __VA_ARGS__, \
-		.record = { .open = open,                                                           \
-			    .before = record_before,                                                \
-			    .after = record_after,                                                  \
-			    .acquire = record_op_##how,                                             \
-			    .release = record_op_##how,                                             \
-			    .forked = forked },                                                     \
-		.replay = { .open = open,                                                           \
-			    .before = replay_before,                                                \
-			    .after = replay_after,                                                  \
-			    .acquire = replay_op_##how,                                             \
-			    .release = replay_op_##how,                                             \
-			    .forked = forked },                                                     \
-		PRINT(how)                                                                          \
+#define SCHEME(how, ...)                                                                                           \
+	{                                                                                                          \
+		.guarantee = "exact", .version = 2, .thread_size = sizeof(struct own), .tells = true, __VA_ARGS__, \
+		.record = { .open = open,                                                                          \
+			    .before = record_before,                                                               \
+			    .after = record_after,                                                                 \
+			    .acquire = record_op_##how,                                                            \
+			    .release = record_op_##how,                                                            \
+			    .forked = forked },                                                                    \
+		.replay = { .open = open,                                                                          \
+			    .before = replay_before,                                                               \
+			    .after = replay_after,                                                                 \
+			    .acquire = replay_op_##how,                                                            \
+			    .release = replay_op_##how,                                                            \
+			    .forked = forked },                                                                    \
+		PRINT(how)                                                                                         \
 	}
 
 const struct order_scheme order_global =

@@ -308,6 +308,7 @@ const struct order_scheme order_lamport = {
 	.version = 1,
 	.state_size = sizeof(struct state),
 	.thread_size = sizeof(struct own),
+	.tells = true,
 	.record = { .open = open,
 		    .create = record_create,
 		    .before = record_before,

@@ -110,9 +110,8 @@ void order_unlock(uint32_t *lock);
 /* Replay: waits until ready(arg) is true. Looks, yields, then sleeps in small steps; notices a replay that stands
    still. `ready` must use acquire loads where what it waits for was published. why: for "where each thread stands". */
 void order_wait(struct order_thread *t, bool (*ready)(const void *arg), const void *arg, const char *why);
-/* Replay: what others wait for may have come: wakes them. Not needed, since they look by themselves after a while; for
-   schemes that can tell where somebody may wait for them. `ready` must not change anything then: it is called on this
-   thread. */
+/* Replay: what others wait for may have come: wakes them. For schemes that `tell`. `ready` must not change anything
+   then: it is called on this thread. */
 void order_moved(void);
 /* Replay: has thread `slot` finished all events below `event`? (acquire) */
 bool order_finished(uint32_t slot, uint64_t event);
@@ -267,6 +266,9 @@ struct order_scheme {
 	   t->event is events / 2 when an op is called, and an op may move events on. Whatever the hook does at once is
 	   one event. */
 	bool claims;
+	/* Replay calls order_moved() wherever somebody may wait for what it has just done, or nearly so: who waits goes
+	   to sleep soon, and looks again after 0.2 ms by itself. */
+	bool tells;
 	struct order_ops record, replay;
 #ifdef HEDDLE_TOOL
 	/* After a written trace was fed: prints what would be in the log. */

@@ -291,6 +291,7 @@ const struct order_scheme order_region = {
 	.state_size = sizeof(struct words),
 	.thread_size = sizeof(struct region_thread),
 	.claims = true,
+	.tells = true,
 #ifdef HEDDLE_TOOL
 	.print = print,
 	.entries = entries,

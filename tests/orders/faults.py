@@ -177,7 +177,7 @@ FAULTS = {
     'region.c': {
         'the cut at an edge':
             ([('cut_after_entry(t);\n\treturn true;', 'own->self->events &= ~1ull;\n\treturn true;'),
-              ('cut_after_entry(t);\n\torder_taken', 'order_taken')], ''),
+              ('cut_after_entry(t);\n\torder_moved', 'order_moved')], ''),
         'the cut before a wait': ([('\t\t.pause = replay_pause,\n', ''), ('static void replay_pause', '__attribute__((unused)) static void replay_pause')], ''),
         'an entry now and then': ([('uint64_t further', 'if (region % 16 == 3)\n\t\treturn false;\n\tuint64_t further')], ''),
         'waiting': ([('order_wait_event(t, slot, region_end(own->logged[slot]));', ';')], ''),
@@ -193,8 +193,8 @@ FAULTS = {
 # The same for orders of memory, under weak memory (parts/weak.h). Not here: orders between a load and a later store,
 # which weak.c cannot undo.
 FENCES = {
-    'global.c': ['own->next[ACCESSES], __ATOMIC_RELEASE', '.turn, __ATOMIC_ACQUIRE'],
-    'lamport.c': ['own->ahead + 1, __ATOMIC_RELEASE); /* invariant 2', '&own->reached, __ATOMIC_ACQUIRE'],
+    'global.c': ['.turn, to, __ATOMIC_RELEASE', '.turn, __ATOMIC_ACQUIRE'],
+    'lamport.c': ['&own->reached, time, __ATOMIC_RELEASE); /* invariant 2', '&own->reached, __ATOMIC_ACQUIRE'],
     'crew.c': ['s->version + 1, __ATOMIC_RELEASE', '&w->state->version, __ATOMIC_ACQUIRE'],
     'leap.c': ['s->count + 1, __ATOMIC_RELEASE', '&turn->state->count, __ATOMIC_ACQUIRE'],
     'aggreplay.c': ['s->version + 1, __ATOMIC_RELEASE', '&w->state->version, __ATOMIC_ACQUIRE'],

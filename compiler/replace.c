@@ -1,5 +1,6 @@
 /*
- * Functions of libc that call the program back, allocate or lock are replaced by ours, which get hooks: replaced.h.
+ * Functions of libc that call the program back, allocate, lock or cut strings up are replaced by ours, which get hooks:
+ * replaced.h.
  * They are linked into the module before anything is looked at, and only if the module calls one of them.
  */
 #include <stdio.h>
@@ -15,6 +16,11 @@ static const char *const names[] = {
 	"lsearch",
 	"strdup",
 	"strndup",
+	"strsep",
+	"strtok_r",
+	"getsubopt",
+	"inet_ntop",
+	"inet_pton",
 	"puts",
 	"fputs",
 	"fwrite",

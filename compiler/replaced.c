@@ -1,6 +1,7 @@
-/* What calls back, and what allocates. As glibc's: qsort is a merge sort, and so stable, and calls the function for the
-   same pairs. */
+/* What calls back, what allocates, what cuts strings up, and what takes addresses of the net. As glibc's: qsort is a
+   merge sort, and so stable, and calls the function for the same pairs. */
 #include "compiler/replaced.h"
+#include <arpa/inet.h>
 
 typedef int compare_function(const void *a, const void *b, void *more);
 typedef int plain_function(const void *a, const void *b);
@@ -12,6 +13,13 @@ void *__replaced_lfind(const void *key, const void *base, size_t *count, size_t 
 void *__replaced_lsearch(const void *key, void *base, size_t *count, size_t size, plain_function *compare);
 char *__replaced_strdup(const char *string);
 char *__replaced_strndup(const char *string, size_t most);
+char *__replaced_strsep(char **rest, const char *separators);
+char *__replaced_strtok_r(char *string, const char *separators, char **rest);
+int __replaced_getsubopt(char **rest, char *const *names, char **value);
+const char *__replaced_inet_ntop(int family, const void *address, char *text, socklen_t size);
+int __replaced_inet_pton(int family, const char *text, void *address);
+const char *__theirs_inet_ntop(int family, const void *address, char *text, socklen_t size);
+int __theirs_inet_pton(int family, const char *text, void *address);
 
 /* ---- what calls back --------------------------------------------------------------------------------------------- */
 
@@ -162,4 +170,76 @@ char *__replaced_strdup(const char *string)
 char *__replaced_strndup(const char *string, size_t most)
 {
 	return duplicate(string, strnlen(string, most));
+}
+
+/* ---- what cuts strings up: where it does, only the pointer behind an argument knows ------------------------------ */
+
+/* Ends the string at `end`, if it goes on there; where the next begins. */
+static char *cut(char *end)
+{
+	if (!*end)
+		return end;
+	*end = 0;
+	return end + 1;
+}
+
+char *__replaced_strsep(char **rest, const char *separators)
+{
+	char *token = *rest;
+
+	if (token) {
+		char *end = token + strcspn(token, separators), *next = cut(end);
+		*rest = next == end ? NULL : next;
+	}
+	return token;
+}
+
+char *__replaced_strtok_r(char *string, const char *separators, char **rest)
+{
+	char *token = string ? string : *rest;
+
+	token += strspn(token, separators);
+	size_t n = strcspn(token, separators);
+	*rest = cut(token + n);
+	return n ? token : NULL;
+}
+
+int __replaced_getsubopt(char **rest, char *const *names, char **value)
+{
+	char *option = *rest;
+
+	if (!*option)
+		return -1;
+	size_t n = strcspn(option, ","), length = strcspn(option, "=,");
+	int found = 0;
+	while (names[found] && (strncmp(option, names[found], length) || names[found][length]))
+		found++;
+	*value = !names[found] ? option : length < n ? option + length + 1 : NULL;
+	*rest = cut(option + n);
+	return names[found] ? found : -1;
+}
+
+/* ---- addresses of the net: how long they are, the family says ---------------------------------------------------- */
+
+static size_t address_size(int family)
+{
+	return family == AF_INET ? sizeof(struct in_addr) : family == AF_INET6 ? sizeof(struct in6_addr) : 0;
+}
+
+const char *__replaced_inet_ntop(int family, const void *address, char *text, socklen_t size)
+{
+	uint8_t copy[sizeof(struct in6_addr)] = { 0 };
+
+	memcpy(copy, address, address_size(family));
+	return __theirs_inet_ntop(family, copy, text, size);
+}
+
+int __replaced_inet_pton(int family, const char *text, void *address)
+{
+	uint8_t copy[sizeof(struct in6_addr)];
+	int result = __theirs_inet_pton(family, text, copy);
+
+	if (result > 0)
+		memcpy(address, copy, address_size(family));
+	return result;
 }

@@ -1,8 +1,8 @@
 /*
- * Functions of libc that call the program back, allocate or lock, as code of the program: clang makes bitcode of the
- * files replaced*.c (replaced.bc), the pass links it into a program that calls one of them (replace.c), and then it has
- * hooks like everything else. In libc itself, what they access would be in no order with other threads: nobody may hold
- * memory while they run.
+ * Functions of libc that call the program back, allocate, lock, or cut up a string that a pointer in memory points to,
+ * as code of the program: clang makes bitcode of the files replaced*.c (replaced.bc), the pass links it into a program
+ * that calls one of them (replace.c), and then it has hooks like everything else. In libc itself, what they access
+ * would be in no order with other threads: nobody may hold memory while they run, or what it is is not known before.
  *
  * __replaced_NAME takes the place of NAME; __theirs_NAME is libc's own.
  */

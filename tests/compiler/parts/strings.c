@@ -1,5 +1,6 @@
 /* Functions of libc's that read and write through pointers give what they give without hooks. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -69,6 +70,37 @@ __attribute__((noinline)) static void plain_strings(void)
 	printf("%s %.6s\n", a, b);
 }
 
+__attribute__((noinline)) static void cut_strings(void)
+{
+	char *rest, *word, *save;
+
+	for (rest = strcpy(b, ",;x,,y;"); (word = strtok_r(rest, ",;", &save)); rest = NULL)
+		printf("<%s:%s>", word, save);
+	for (rest = strcpy(b, ",a,,"); (word = strsep(&rest, ","));)
+		printf("[%s:%s]", word, rest ? rest : "none");
+	char *const options[] = { "ro", "size", "", NULL };
+	rest = strcpy(b, "size=12,ro,siz=1,ro=,size,=x,,other,last=");
+	while (*rest) {
+		char *value = "not set";
+		int which = getsubopt(&rest, options, &value);
+		printf("{%d %s:%.3s}", which, value ? value : "none", rest);
+	}
+	printf("%d\n", getsubopt(&rest, options, &word));
+}
+
+__attribute__((noinline)) static void addresses(void)
+{
+	for (int i = 0; i < 4; i++) {
+		static const char *const texts[] = { "192.0.2.7", "2001:db8::1", "192.0.2", "::ffff:192.0.2.7" };
+		int family = i % 2 ? AF_INET6 : AF_INET, done = inet_pton(family, texts[i], c);
+		printf("(%d %d ", done, inet_ntop(family, c, b, 4) == NULL);
+		printf("%s)", done == 1 ? inet_ntop(family, c, b, 46) : "-");
+	}
+	printf("%d ", inet_pton(99, "1", c));
+	printf("%d ", inet_ntop(99, c, b, 46) == NULL);
+	printf("%d\n", errno == EAFNOSUPPORT);
+}
+
 __attribute__((noinline)) static void wide_strings(void)
 {
 	wcscpy(wide, L"wide ones");
@@ -128,6 +160,8 @@ __attribute__((noinline)) static void with_files(void)
 int main(void)
 {
 	plain_strings();
+	cut_strings();
+	addresses();
 	wide_strings();
 	conversions();
 	with_files();

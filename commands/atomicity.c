@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "findings.h"
+#include "commands/sites.h"
 #include "runtime/order/order.h"
 #include "sarif.h"
 #include "timeline.h"
@@ -136,7 +137,7 @@ static const char *place_text(const struct timeline *t, const struct node *n)
 	unsigned place = 0;
 
 	sscanf(t->stacks.all[n->stack], "%u", &place);
-	return place ? t->places.all[place] : "a system call";
+	return place ? t->places.all[place] : SITES_NONE;
 }
 
 static void print_found(const struct timeline *t, const struct found *f)

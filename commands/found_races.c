@@ -143,7 +143,7 @@ static void print_side(struct where *w, const struct race *r, const struct race_
 	if (!n)
 		*text = 0;
 	if (!s->known)
-		note("  %s by a system call, thread %u%s", access_text(s), s->slot, text);
+		note("  %s by " SITES_NONE ", thread %u%s", access_text(s), s->slot, text);
 	else if (!*s->file || !s->line)
 		note("  %s in %s (no line: compile with -g), thread %u%s", access_text(s), s->function, s->slot, text);
 	else
@@ -212,7 +212,7 @@ static void race_sarif(struct where *w, const struct race *r, json_t *results)
 	for (int i = 0; i < 2; i++) {
 		const struct race_side *s = &r->side[i];
 		snprintf(texts[i], sizeof texts[i], "%s in %s, thread %u", access_text(s),
-			 s->known ? s->function : "a system call", s->slot);
+			 s->known ? s->function : SITES_NONE, s->slot);
 		places[i] = (struct sarif_place){ texts[i], s->file, s->line, s->column };
 	}
 	sarif_add(results, "race", message, places, 2);

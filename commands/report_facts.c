@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "report.h"
+#include "commands/sites.h"
 
 #define SHOWN 40 /* of each kind; the picture has all */
 
@@ -27,7 +28,7 @@ static const char *place_of(const struct timeline *t, uint32_t stack)
 	unsigned place = 0;
 
 	sscanf(t->stacks.all[stack], "%u", &place);
-	return place ? t->places.all[place] : "a system call, or a place that is not known";
+	return place ? t->places.all[place] : SITES_NONE ", or a place that is not known";
 }
 
 static void cell(FILE *out, const char *text)

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Who made an access that has no site. */
+#define SITES_NONE "a system call, calloc or realloc"
+
 struct sites_note {
 	int version;
 	char select[64], mode[32];

@@ -85,7 +85,7 @@ static const char *place(struct where *w, uint64_t site, char *text, size_t size
 	char path[PATH_ROOM];
 	uint64_t address;
 
-	snprintf(text, size, site ? "a place that is not known" : "a system call");
+	snprintf(text, size, site ? "a place that is not known" : SITES_NONE);
 	if (site && where_file(w, site, path, sizeof path, &address))
 		sites_place(path, address, text, size);
 	return text;

@@ -239,6 +239,20 @@ static void *allocate_aligned(size_t align, size_t n)
 	return take_large(n > HEAP_SMALL ? n : HEAP_SMALL + 1, align, false, &zero);
 }
 
+/* Of a thread whose accesses are ordered, the runtime makes these. */
+static void copy_block(const struct heap *h, void *to, const void *from, size_t n)
+{
+	if (likely(!h->ordered) || RUNTIME(heap_copy, to, (uint64_t)from, n, 0))
+		memcpy(to, from, n);
+}
+
+static void *clear_block(const struct heap *h, void *to, size_t n)
+{
+	if (likely(!h->ordered) || RUNTIME(heap_clear, to, n, 0, 0))
+		memset(to, 0, n);
+	return to;
+}
+
 /* A block of `had` bytes that shrinks to n: not worth another place, or, if it is large, cutting off its end. */
 static bool stays(unsigned class, size_t had, size_t n)
 {
@@ -253,13 +267,14 @@ static void *reallocate(void *p, size_t n)
 	size_t had = size_at(p, class);
 	if (n <= had && stays(class, had, n))
 		return p;
+	const struct heap *h = find_mine();
 	if (class == HEAP_CLASS_LARGE && n > HEAP_SMALL) {
 		if (n > HEAP_BYTES)
 			return no_memory();
 		void *moved = (void *)RUNTIME(heap_large, n, 0, (uint64_t)p, 1);
 		if (moved)
 			return moved;
-		if (had >> HEAP_SLICE_SHIFT >= HEAP_MOVE_SLICES)
+		if (heap_moves(h, had >> HEAP_SLICE_SHIFT))
 			return no_memory();
 	}
 	/* What grows once will grow again: then there should be room behind it. */
@@ -267,7 +282,7 @@ static void *reallocate(void *p, size_t n)
 	void *to = n > had && n > HEAP_SMALL ? take_large(n, 0, true, &zero) : allocate(n);
 	if (!to)
 		return n <= had ? p : 0;
-	memcpy(to, p, n < had ? n : had);
+	copy_block(h, to, p, n < had ? n : had);
 	release(p);
 	return to;
 }
@@ -291,11 +306,11 @@ static void *allocate_zeroed(size_t count, size_t size)
 		return no_memory();
 	if (likely(n <= HEAP_SMALL)) {
 		void *p = take(heap_class(n));
-		return likely(p) ? memset(p, 0, n) : 0;
+		return likely(p) ? clear_block(mine, p, n) : 0;
 	}
 	bool zero;
 	void *p = take_large(n, 0, false, &zero);
-	return p && !zero ? memset(p, 0, n) : p;
+	return p && !zero ? clear_block(mine, p, n) : p;
 }
 
 EXPORT void *calloc(size_t count, size_t size)

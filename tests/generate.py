@@ -153,6 +153,11 @@ def heap(p, thread, phase, depth):
         f'free(__atomic_exchange_n(&{block}, b, __ATOMIC_SEQ_CST)); }}\n',
         f'{{ unsigned char *b = {block}; LOOK_AGAIN(); note(&hash, b ? b[{at}] : 999); }}\n',      # it may be freed by now
         f'{{ unsigned char *b = __atomic_exchange_n(&{block}, NULL, __ATOMIC_SEQ_CST); if (b) {{ note(&hash, b[{at}]++); '
+        f'free(__atomic_exchange_n(&{block}, b, __ATOMIC_SEQ_CST)); }} }}\n',
+        f'{{ unsigned char *b = calloc(1, block_size({slot})); note(&hash, b[{at}]); '
+        f'free(__atomic_exchange_n(&{block}, b, __ATOMIC_SEQ_CST)); }}\n',
+        f'{{ unsigned char *b = __atomic_exchange_n(&{block}, NULL, __ATOMIC_SEQ_CST); if (b) {{ '
+        f'b = realloc(b, {p.rng.choice((2, 9, 300))} * block_size({slot})); note(&hash, b[{at}]); '
         f'free(__atomic_exchange_n(&{block}, b, __ATOMIC_SEQ_CST)); }} }}\n')))
 
 

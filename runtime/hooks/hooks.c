@@ -9,6 +9,7 @@
 #include "runtime/runtime.h"
 #include "loader/arch/arch.h"
 #include "runtime/hooks/accesses.h"
+#include "runtime/memory/heap.h"
 #include "runtime/races/watch.h"
 
 const struct order_ops *scheme_ops;
@@ -216,6 +217,7 @@ void order_hook_thread(struct thread *t)
 		refuse_outside();
 		signals_update_held(t); /* its ops take no short cut from here on, unless it has a cut */
 		t->front->free = 0;
+		heap_hooked(t);
 	}
 	if (unlikely(!t->order_begun))
 		order_thread_begins(t);

@@ -480,9 +480,14 @@ static bool take_span(struct heap_list *l, unsigned class)
 
 /* ---- what threads ask for --------------------------------------------------------------------------- */
 
+static struct heap *heap_of(struct thread *t)
+{
+	return front_of(t)->heap;
+}
+
 static struct heap_list *list_of(struct thread *t, uint64_t class)
 {
-	return &((struct heap *)front_of(t)->heap)->lists[class];
+	return &heap_of(t)->lists[class];
 }
 
 static uint32_t least_limit(unsigned class)
@@ -565,7 +570,7 @@ static uint32_t move(uint32_t i, uint32_t n)
 	return j;
 }
 
-static uint32_t resize(uint32_t i, uint32_t n)
+static uint32_t resize(const struct heap *h, uint32_t i, uint32_t n)
 {
 	uint32_t had = heap_spans[i].slices;
 	if (n < had) {
@@ -574,7 +579,7 @@ static uint32_t resize(uint32_t i, uint32_t n)
 	}
 	if (n <= had || extend(i, n - had))
 		return i;
-	return had < HEAP_MOVE_SLICES ? 0 : move(i, n);
+	return heap_moves(h, had) ? move(i, n) : 0;
 }
 
 /*
@@ -588,7 +593,7 @@ long sync_heap_large(struct thread *t, uint64_t size, uint64_t align, uint64_t o
 	bool zero = false;
 	begin(t);
 	if (old)
-		i = resize(slice_of((void *)old), n);
+		i = resize(heap_of(t), slice_of((void *)old), n);
 	else
 		i = take_large(n, align, grows, &zero);
 	end(t);
@@ -636,7 +641,13 @@ void heap_thread_started(struct thread *t)
 	for (unsigned c = 1; c <= HEAP_CLASS_COUNT; c++)
 		h->lists[c].limit = MAX(least_limit(c), h->lists[c].count);
 	h->kept_room = KEPT_SLICES(f->slot);
+	h->ordered = false;
 	f->heap = h;
+}
+
+void heap_hooked(struct thread *t)
+{
+	heap_of(t)->ordered = true;
 }
 
 void heap_thread_ended(struct thread *t)

@@ -83,6 +83,7 @@ struct heap {
 	/* large blocks that this thread freed last, the oldest first; to the pool they are still in use */
 	void *kept[HEAP_KEPT];
 	uint32_t kept_count, kept_slices, kept_room;
+	bool ordered; /* the thread makes hooked accesses: what realloc copies and calloc clears are such, too */
 };
 
 struct span {
@@ -124,6 +125,12 @@ static inline uint32_t heap_class_size(unsigned c)
 /* Runs of at least so many slices are moved by realloc without copying. For shorter ones, the pages that the move costs
    are dearer than the copy. */
 #define HEAP_MOVE_SLICES 64
+/* Of a thread whose accesses are ordered only longer ones: pages that move have no place among accesses. */
+#define HEAP_MOVE_ORDERED 1024
+static inline bool heap_moves(const struct heap *h, uint64_t slices)
+{
+	return slices >= (h->ordered ? HEAP_MOVE_ORDERED : HEAP_MOVE_SLICES);
+}
 
 /* ---- heap.c: what the runtime calls --------------------------------------------------------- */
 
@@ -132,6 +139,8 @@ struct thread;
 void heap_thread_started(struct thread *t);
 /* It ends: its lists go to the pool. One op: not inside another. What it still frees waits in the slot for the next. */
 void heap_thread_ended(struct thread *t);
+/* Its accesses are ordered from here on. */
+void heap_hooked(struct thread *t);
 /* Around fork, by the thread that forks, inside an op of its own (space_enter): so the child's pool is whole, and the
    same at replay. */
 void heap_before_fork(struct thread *t);

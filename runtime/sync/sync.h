@@ -116,7 +116,8 @@ typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c,
 	/* threads.c */   X(thread_reserve) X(thread_cancel_reserve) X(thread_released) X(thread_slot)     \
 			  X(thread_settled) X(thread_gone) X(thread_joined)                                \
 	/* section.c: around libc functions that lock inside */ X(section_enter) X(section_leave)          \
-	/* heap.c */      X(heap_refill) X(heap_return) X(heap_large) X(heap_large_free)
+	/* heap.c */      X(heap_refill) X(heap_return) X(heap_large) X(heap_large_free)                   \
+	/* hooks/blocks.c */ X(heap_copy) X(heap_clear)
 /* clang-format on */
 #define SYNC_DECLARE(name) sync_function sync_##name;
 SYNC_FUNCTIONS(SYNC_DECLARE)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Who made an access that has no site. */
-#define SITES_NONE "a system call, calloc or realloc"
+#define SITES_NONE "libc or the kernel"
 
 struct sites_note {
 	int version;

@@ -45,10 +45,11 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 
 EXPORT int thrd_join(thrd_t thread, int *result)
 {
-	void *value;
+	void *value = 0;
 	int r = pthread_join(thread, &value);
+	int status = (int)(intptr_t)value;
 	if (!r && result)
-		*result = (int)(intptr_t)value;
+		give(result, &status, sizeof status);
 	return c11_error(r);
 }
 

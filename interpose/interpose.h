@@ -11,6 +11,7 @@
 #include "interpose/libc/libc.h"
 #include "runtime/memory/map.h"
 #include "runtime/sync/objects.h"
+#include <string.h>
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -35,6 +36,13 @@ static inline void touch(const volatile void *object)
 	(void)*(const volatile char *)object;
 }
 #define CALL_ON(name, object, ...) (touch(object), CALL(name, object, ##__VA_ARGS__))
+
+/* Bytes for the program: an access of the thread's, if these are ordered. */
+static inline void give(void *to, const void *from, size_t n)
+{
+	if (CALL(bytes_copy, to, from, n))
+		memcpy(to, from, n);
+}
 
 /* This thread's front; 0 until its first use here. Nobody outside calls self_find(). */
 extern __thread struct front *self __attribute__((visibility("hidden"), tls_model("initial-exec")));

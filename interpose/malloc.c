@@ -242,13 +242,13 @@ static void *allocate_aligned(size_t align, size_t n)
 /* Of a thread whose accesses are ordered, the runtime makes these. */
 static void copy_block(const struct heap *h, void *to, const void *from, size_t n)
 {
-	if (likely(!h->ordered) || RUNTIME(heap_copy, to, (uint64_t)from, n, 0))
+	if (likely(!h->ordered) || RUNTIME(bytes_copy, to, (uint64_t)from, n, 0))
 		memcpy(to, from, n);
 }
 
 static void *clear_block(const struct heap *h, void *to, size_t n)
 {
-	if (likely(!h->ordered) || RUNTIME(heap_clear, to, n, 0, 0))
+	if (likely(!h->ordered) || RUNTIME(bytes_clear, to, n, 0, 0))
 		memset(to, 0, n);
 	return to;
 }

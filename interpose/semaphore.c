@@ -69,7 +69,8 @@ EXPORT int sem_post(sem_t *sem)
 EXPORT int sem_getvalue(sem_t *sem, int *value)
 {
 	self_get();
-	*value = (int)CALL_ON(sem_value, sem);
+	int now = (int)CALL_ON(sem_value, sem);
+	give(value, &now, sizeof now);
 	return 0;
 }
 

@@ -190,9 +190,11 @@ static void detach_ended(void)
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *(*routine)(void *), void *arg)
 {
 	pthread_attr_t attr;
+	pthread_t id;
 	struct start *s = malloc(sizeof *s);
 	if (!s)
 		return EAGAIN;
+	touch(thread);
 	*s = (struct start){ routine, arg };
 	self_get();
 	libc_before_create();
@@ -211,9 +213,10 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 	uint32_t slot = 0;
 	detach_ended();
 	int r = choose_stack(&attr, given, &slot);
-	known[slot].detached = (uint8_t)is_detached(given); /* not after it: *thread may be gone with the thread */
+	known[slot].detached = (uint8_t)is_detached(given); /* not after it: the thread may be gone */
+	CALL(thread_tell, &id, thread);
 	if (!r)
-		r = REAL(pthread_create)(thread, &attr, start, s);
+		r = REAL(pthread_create)(&id, &attr, start, s);
 	if (r)
 		CALL(thread_cancel_reserve);
 	else if (is_detached(given))
@@ -353,7 +356,10 @@ static int join(pthread_t thread, void **result, int how, clockid_t clock, const
 		return r;
 	SECTION_ENTER(&threads);
 	uint32_t slot = (uint32_t)CALL(thread_slot, thread);
-	r = REAL(pthread_join)(thread, result);
+	void *value;
+	r = REAL(pthread_join)(thread, &value);
+	if (!r && result)
+		give(result, &value, sizeof value);
 	CALL(thread_released, slot);
 	SECTION_LEAVE(&threads);
 	return r;
@@ -482,7 +488,10 @@ EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
 	self_get();
 	SECTION_ENTER(&threads);
-	int r = REAL(pthread_key_create)(key, destructor);
+	pthread_key_t made;
+	int r = REAL(pthread_key_create)(&made, destructor);
+	if (!r)
+		give(key, &made, sizeof made);
 	SECTION_LEAVE(&threads);
 	return r;
 }

@@ -81,13 +81,14 @@ struct thread {
 	uint64_t dropped_ticket; /* 1 + the ticket of a call that a signal interrupted; 0: none */
 	uint8_t *scratch;	 /* for outputs too large for the ring */
 	uint64_t scratch_size;
-	int timer;	   /* wakes a thread that reaches no event; -1: none yet */
-	uint64_t timer_us; /* what it was set to; 0: it is off, or has come */
-	uint32_t state;	   /* enum thread_state */
-	uint32_t real_tid; /* the kernel's id; front->tid is the recorded one */
-	uint32_t reserved; /* 1 + slot that this thread has reserved for the next it creates */
-	uint32_t claimed;  /* somebody may still join it */
-	uint32_t number;   /* of its creation in the process: later ones have greater numbers */
+	int timer;		     /* wakes a thread that reaches no event; -1: none yet */
+	uint64_t timer_us;	     /* what it was set to; 0: it is off, or has come */
+	uint32_t state;		     /* enum thread_state */
+	uint32_t real_tid;	     /* the kernel's id; front->tid is the recorded one */
+	uint32_t reserved;	     /* 1 + slot that this thread has reserved for the next it creates */
+	uint64_t tell_from, tell_to; /* that thread's id, and who is to have it; 0: nobody */
+	uint32_t claimed;	     /* somebody may still join it */
+	uint32_t number;	     /* of its creation in the process: later ones have greater numbers */
 	bool settled;  /* it has left the section of ends: once the kernel has said so, libc finds that it has ended */
 	uint32_t born; /* record: futex, 1: its creator has logged that it exists */
 	uint64_t tls;  /* what clone was given */

@@ -301,8 +301,22 @@ static void replay_clone(struct call *c)
 	ticket_leave(c->t, c->now);
 }
 
+/* The program gets the new thread's id, as an access of its creator's. */
+static void tell_id(struct thread *t)
+{
+	uint64_t id = *(uint64_t *)t->tell_from;
+	if (!t->hooked || !scheme_ops) {
+		user_copy((void *)t->tell_to, &id, sizeof id);
+	} else if (order_access(t, t->tell_to, &id, sizeof id, true)) {
+		order_before_wait_again(t);
+	}
+	t->tell_to = 0;
+}
+
 void thread_clone(struct call *c)
 {
+	if (c->t->tell_to)
+		tell_id(c->t);
 	if (!(c->args[0] & CLONE_THREAD))
 		cannot("the program starts a process that shares its memory (clone flags %x), which cannot be recorded",
 		       c->args[0]);

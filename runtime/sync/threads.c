@@ -56,6 +56,17 @@ long sync_thread_cancel_reserve(struct thread *t, uint64_t a, uint64_t b, uint64
 	if (t->reserved && !replaying)
 		thread_of(t->reserved - 1)->state = THREAD_NONE;
 	t->reserved = 0;
+	t->tell_to = 0;
+	return 0;
+}
+
+/* The id of the thread to come is at `from` when libc creates it. `to` is to have it before the thread runs, as
+   without us. */
+long sync_thread_tell(struct thread *t, uint64_t from, uint64_t to, uint64_t c, uint64_t d)
+{
+	(void)c, (void)d;
+	t->tell_from = from;
+	t->tell_to = to;
 	return 0;
 }
 

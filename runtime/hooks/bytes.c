@@ -1,9 +1,9 @@
 /*
- * What realloc copies and calloc clears. Another thread may still use the block that is copied, or what the memory was
- * before it became calloc's: of a thread with hooked accesses these are such accesses, made here for libheddle.so.
+ * Bytes of the program's that libheddle.so copies and clears: what pthread_join and its kin answer, a block that
+ * realloc moves and that another thread may still use, memory that was another's before it became calloc's. Of a thread
+ * with hooked accesses these are such accesses, made here.
  *
- * No op: nothing of the allocator's pool is touched. Not 0: it cannot be done, and the caller is to find out as it would
- * by itself.
+ * No ops. Not 0: it cannot be done, and the caller is to find out as it would by itself.
  */
 #include "runtime/runtime.h"
 
@@ -15,7 +15,7 @@ static bool is_ordered(const struct thread *t)
 	return scheme_ops && t->hooked && !(t->self->events & 1);
 }
 
-long sync_heap_copy(struct thread *t, uint64_t to, uint64_t from, uint64_t n, uint64_t d)
+long sync_bytes_copy(struct thread *t, uint64_t to, uint64_t from, uint64_t n, uint64_t d)
 {
 	(void)d;
 	uint8_t piece[PIECE];
@@ -29,7 +29,7 @@ long sync_heap_copy(struct thread *t, uint64_t to, uint64_t from, uint64_t n, ui
 	return 0;
 }
 
-long sync_heap_clear(struct thread *t, uint64_t to, uint64_t n, uint64_t c, uint64_t d)
+long sync_bytes_clear(struct thread *t, uint64_t to, uint64_t n, uint64_t c, uint64_t d)
 {
 	(void)c, (void)d;
 	static uint8_t zeros[PIECE];

@@ -477,6 +477,26 @@ static void note_accesses(void)
 	free(held);
 }
 
+/* What libc writes for the program is no access of the list. */
+static void note_answers(void)
+{
+	static const struct {
+		const char *name;
+		unsigned argument;
+	} answers[] = { { "pthread_create", 0 }, { "thrd_create", 0 }, { "pthread_join", 1 }, { "thrd_join", 1 } };
+
+	held_now = 0;
+	for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+		LLVMValueRef f = LLVMGetNamedFunction(m->module, answers[i].name);
+		for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u; u = LLVMGetNextUse(u)) {
+			LLVMValueRef call = LLVMGetUser(u);
+			if (is_call_of(call, f) && answers[i].argument < LLVMGetNumArgOperands(call))
+				note_access(&(struct access){ .inst = call }, LLVMGetOperand(call, answers[i].argument),
+					    true);
+		}
+	}
+}
+
 static const char *guard_text(uint64_t guards)
 {
 	static char *texts[MUTEXES];
@@ -523,6 +543,7 @@ void escape_apply(struct module *module)
 	settle(may_unlock);
 	find_before();
 	note_accesses();
+	note_answers();
 	for (size_t i = 0; i < m->count; i++) {
 		struct access *a = &m->accesses[i];
 		if (a->shape == SHAPE_NONE)

@@ -480,7 +480,7 @@ static void visit_call(LLVMValueRef call)
 		new_object(call);
 	else if (!strcmp(name, "pthread_join") || !strcmp(name, "thrd_join"))
 		give_away_contents(LLVMGetOperand(call, 1));
-	else if (only_locks(name) || keeps_nothing(name)) {
+	else if ((only_locks(name) && !strstr(name, "get")) || keeps_nothing(name)) {
 		if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind)
 			comes_from_outside(call);
 	} else if (is_libc(name))

@@ -30,6 +30,7 @@ HEDDLE := $(BUILD)/bin/heddle
 HEDDLE_CC := $(addprefix $(BUILD)/bin/heddle-,cc c++ ar ranlib nm)
 PASS   := $(BUILD)/lib/heddle/heddle-pass.so
 FAST   := $(BUILD)/lib/heddle/fast.bc $(BUILD)/lib/heddle/replaced.bc
+CXX_HEADER := $(BUILD)/lib/heddle/include/bits/c++config.h
 LOADER := $(BUILD)/lib/heddle/loader
 PRELOAD := $(BUILD)/lib/heddle/libheddle.so
 DEBUG  := $(patsubst debug/%,$(BUILD)/lib/heddle/gdb/%,$(wildcard debug/heddle/*.py))
@@ -123,7 +124,7 @@ STRESS_FLAGS := $(if $(filter x86_64,$(ARCH)),-mcx16) # or clang warns of atomic
 MAN        := $(patsubst doc/%.md,$(BUILD)/share/man/man1/%,$(wildcard doc/*.1.md))
 
 .PHONY: all demo check test bench soak install clean format cross man setup-build setup-test setup-bench setup-soak setup-dev setup-other
-all: $(HEDDLE) $(LOADER) $(PRELOAD) $(DEBUG) $(SYMBOLS) $(HEDDLE_CC) $(PASS) $(FAST) $(STRESS) man
+all: $(HEDDLE) $(LOADER) $(PRELOAD) $(DEBUG) $(SYMBOLS) $(HEDDLE_CC) $(PASS) $(FAST) $(CXX_HEADER) $(STRESS) man
 
 # Packages that are missing are installed; nothing happens when all are there.
 setup-build setup-test setup-bench setup-soak setup-dev setup-other: setup-%:
@@ -145,6 +146,9 @@ $(SYMBOLS): $(LOADER)
 	$(call says,MAKE  $@)
 	$(Q)$(OBJCOPY) --strip-debug --prefix-symbols=heddle_ $< $@
 $(BUILD)/lib/heddle/gdb/%: debug/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(CXX_HEADER): compiler/include/bits/c++config.h
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -228,8 +232,8 @@ $(BUILD)/obj/tool/%.c.o: %.c Makefile | setup-build
 # The page that `heddle report` fills is part of it.
 $(BUILD)/obj/tool/commands/report.c.o: $(wildcard debug/report.*)
 
-# What libc's functions access through pointers, from the same list.
-$(firstword $(PASS_MADE)): compiler/libc_table.py interpose/libc/functions.list
+# What functions of libc and libstdc++ access through pointers; the first list is the same.
+$(firstword $(PASS_MADE)): compiler/libc_table.py interpose/libc/functions.list compiler/libstdcxx.list
 	@mkdir -p $(@D)
 	$(call says,MAKE  $@)
 	$(Q)python3 $^ $(PASS_MADE)
@@ -306,11 +310,12 @@ bench: all setup-bench
 	@python3 bench/all.py --build=$(BUILD) $(if $(filter quick,$(BENCH)),--quick)
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle $(DESTDIR)$(PREFIX)/lib/heddle/include/bits $(DESTDIR)$(PREFIX)/share/man/man1
 	install $(HEDDLE) $(DESTDIR)$(PREFIX)/bin
 	cp -P $(HEDDLE_CC) $(DESTDIR)$(PREFIX)/bin
 	install $(LOADER) $(PRELOAD) $(PASS) $(FAST) $(SYMBOLS) $(DESTDIR)$(PREFIX)/lib/heddle
 	install -m 644 $(DEBUG) $(DESTDIR)$(PREFIX)/lib/heddle/gdb/heddle
+	install -m 644 $(CXX_HEADER) $(DESTDIR)$(PREFIX)/lib/heddle/include/bits
 	ln -f $(DESTDIR)$(PREFIX)/lib/heddle/loader $(DESTDIR)$(PREFIX)/lib/heddle/loader-mapped
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 

@@ -585,8 +585,16 @@ static void prepare_link(struct command *c)
 		add_quietly(&c->out, link);
 }
 
+/* See there. Also for who only preprocesses, and compiles the result. */
+static void add_headers(struct command *c)
+{
+	if (c->has_sources && !starts(c->in.at[0], "-cc1"))
+		add_quietly(&c->out, (const char *[]){ "-isystem", find_part("include"), NULL });
+}
+
 static void prepare(struct command *c)
 {
+	add_headers(c);
 	if (c->mode == AS_IS)
 		return;
 	if (c->mode == ASSEMBLE)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Write what is known of libc's functions as C tables: libc_table.py functions.list libc_table.h libc_names.h
+"""Write what is known of functions of libc and libstdc++ as C tables: libc_table.py LIST... libc_table.h libc_names.h
 
 The words r, w, f, v, s, S of interpose/libc/functions.list are passed on as they are; libc.c reads them. System calls
 are left out, since the runtime sees their buffers, and so are threads and memory allocation. libc_names.h: those that
 neither create threads, nor call the program back, nor keep what they are given.
 """
+import fileinput
 import re
 import sys
 
@@ -30,8 +31,9 @@ ALLOCATE = {'strdup', '__strdup', 'strndup', '__strndup', 'wcsdup', 'asprintf', 
 
 def main():
     rows, names = [], []
-    with open(sys.argv[1]) as file:
-        for line in file:
+    *lists, table, plain = sys.argv[1:]
+    with fileinput.input(lists) as lines:
+        for line in lines:
             words = line.split('#')[0].split()
             if len(words) > 1 and words[1] not in ('thread', 'refused') and not any(re.match(r'[ck]\d', w) for w in words[2:]) \
                     and words[0] not in CALL_BACK:
@@ -41,10 +43,10 @@ def main():
             memory = [w for w in words[2:] if WORD.match(w)]
             if any(not w.startswith('c') for w in memory):
                 rows.append((words[0], int(words[1] == 'pure' and words[0] not in ALLOCATE), ' '.join(memory)))
-    with open(sys.argv[2], 'w') as file:
+    with open(table, 'w') as file:
         for name, pure, memory in sorted(rows):
             file.write(f'{{ "{name}", {pure}, "{memory}" }},\n')
-    with open(sys.argv[3], 'w') as file:
+    with open(plain, 'w') as file:
         for name in sorted(names):
             file.write(f'"{name}",\n')
 

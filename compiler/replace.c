@@ -52,6 +52,22 @@ static const char *const names[] = {
 	"__isoc23_vscanf",
 	"__isoc23_vfscanf",
 	"__isoc23_vsscanf",
+	/* replaced_cxx.c */
+	"_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
+	"_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
+	"_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
+	"_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
+	"_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
+	"_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
+	"_ZNSt8__detail15_List_node_base7_M_hookEPS0_",
+	"_ZNSt8__detail15_List_node_base9_M_unhookEv",
+	"_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_",
+	"_ZNSt8__detail15_List_node_base10_M_reverseEv",
+	"_ZNSt8__detail15_List_node_base4swapERS0_S1_",
+	"_ZSt16__ostream_insertIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_PKS3_l",
+	"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc",
+	"_ZStlsIcSt11char_traitsIcESaIcEERSt13basic_ostreamIT_T0_ES7_RKNSt7__cxx1112basic_stringIS4_S5_T1_EE",
+	"_ZNSo5writeEPKcl",
 };
 /* These are replaced call by call: scans.c. */
 static const char *const called_by_ours[] = {
@@ -71,7 +87,7 @@ static LLVMValueRef called(LLVMModuleRef module, const char *name)
 
 static LLVMValueRef named(LLVMModuleRef module, const char *prefix, const char *name)
 {
-	char full[64];
+	char full[160];
 
 	snprintf(full, sizeof full, "%s%s", prefix, name);
 	return LLVMGetNamedFunction(module, full);

@@ -220,12 +220,12 @@ def check_left_out(trial, source, args=(), seeds=None):
 
 
 def reasons_at(trial, table, place):
-    """Why the access there was left out, if it was. The optimiser may have given it another column; but a line that the
-    table does not have at all is not compared with anything."""
-    if place in table or not place[0]:      # without a file: the kernel's, in a system call
+    """Why the access there was left out, if it was. The optimiser may have given it another column, or none: then it is
+    made of several of that line. A line that the table does not have at all is not compared with anything."""
+    if (place in table and place[2]) or not place[0]:      # without a file: the kernel's, or libc's
         return table.get(place) or []
     line = [reasons for key, reasons in table.items() if key[:2] == place[:2]]
-    trial.check(line, f'the table of sites has no access at {place[0]}:{place[1]}, where a run has a race')
+    trial.check(line or not place[2], f'the table of sites has no access at {place[0]}:{place[1]}, where a run has a race')
     return [] if None in line else sum(line, [])
 
 

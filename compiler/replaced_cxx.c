@@ -1,6 +1,6 @@
 /*
- * What libstdc++ has compiled, and templates in its headers call: the nodes of std::map, std::set and std::list, and the
- * text that goes to a stream. Names and layout are its ABI's.
+ * What libstdc++ has compiled, and templates in its headers call: the nodes of std::map, std::set and std::list, and
+ * the text that goes to a stream. Names and layout are its ABI's.
  */
 #include "compiler/replaced.h"
 #include <stdbool.h>

@@ -47,6 +47,17 @@ struct keeper {
 	struct follow_tail tail;
 };
 
+/* The heddle that watches the program and the packer's thread may both end it. */
+static bool is_over(const struct keeper *k)
+{
+	return __atomic_load_n(&k->ended, __ATOMIC_ACQUIRE);
+}
+
+static void set_over(struct keeper *k)
+{
+	__atomic_store_n(&k->ended, true, __ATOMIC_RELEASE);
+}
+
 struct keeper *keeper_new(const char *dir, uint64_t size, struct tree *tree)
 {
 	struct keeper *k = calloc(1, sizeof *k);
@@ -70,7 +81,7 @@ const char *keeper_directory(const struct keeper *k)
 
 bool keeper_is_full(const struct keeper *k)
 {
-	return k->kept > k->size && !k->ended;
+	return k->kept > k->size && !is_over(k);
 }
 
 static void name_of(const struct keeper *k, unsigned number, char path[PATH_ROOM + 32])
@@ -218,7 +229,7 @@ static int take_checkpoint(struct keeper *k, struct trace_ring **rings, size_t c
 static void give_up(struct keeper *k, const char *why)
 {
 	warn("%s; from now on --ring drops nothing, and %s grows", why, k->dir);
-	k->ended = true;
+	set_over(k);
 }
 
 /* Who followed has ended: with a checkpoint, at the program's end, or because the recording cannot be replayed. */
@@ -229,7 +240,7 @@ static int take_end(struct keeper *k, struct trace_ring **rings, size_t count, s
 	k->running = false;
 	__atomic_store_n(&k->tree->helper, 0, __ATOMIC_RELEASE);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == FOLLOWED_TO_END) {
-		k->ended = true;
+		set_over(k);
 		return 0;
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status) > FOLLOWED_PART) {
@@ -260,7 +271,7 @@ static uint64_t count_bytes(struct keeper *k, struct trace_ring **rings, size_t 
 int keeper_look(struct keeper *k, struct trace_ring **rings, size_t count, struct trace_packer *work,
 		struct trace_problem *problem)
 {
-	if (__atomic_load_n(&k->ended, __ATOMIC_ACQUIRE))
+	if (is_over(k))
 		return 0;
 	bool has_ended = k->running && __atomic_load_n(&k->tree->helper, __ATOMIC_ACQUIRE) == -1;
 	if (has_ended && take_end(k, rings, count, problem))
@@ -270,7 +281,7 @@ int keeper_look(struct keeper *k, struct trace_ring **rings, size_t count, struc
 		k->in_vain = k->kept > k->size && k->kept >= k->kept_before ? k->in_vain + 1 : 0;
 	if (k->in_vain > IN_VAIN_MAX)
 		give_up(k, "a replay that follows the recording stands still");
-	if (k->ended || k->running || (fresh < k->size / 2 && k->kept <= k->size))
+	if (is_over(k) || k->running || (fresh < k->size / 2 && k->kept <= k->size))
 		return 0;
 	/* A look empties rings: what is full grows only if who follows has nothing left to do. */
 	if ((k->lacks || !keeper_is_full(k)) && look(k, rings, count, work, problem))
@@ -283,7 +294,7 @@ void keeper_end(struct keeper *k)
 {
 	pid_t pid = __atomic_load_n(&k->tree->helper, __ATOMIC_ACQUIRE);
 
-	__atomic_store_n(&k->ended, true, __ATOMIC_RELEASE);
+	set_over(k);
 	if (pid > 0) {
 		tree_kill_below(pid);
 		kill(pid, SIGKILL);

@@ -14,10 +14,8 @@ SEEDS = 36
 
 # Outside the scheme: source, [(text, instead)].
 RUNTIME = {
-    'the end of a region after a call has read its inputs':
-        ('runtime/hooks/kernel.c', [('if (t->self->events != before)\n\t\torder_before_wait_again(t);', '(void)before;')]),
     'the end of a region before an op or a call':
-        ('runtime/hooks/sync.c', [('pauses(&t->order);', ';')]),
+        ('runtime/hooks/sync.c', [('pauses(&t->order, why);', ';')]),
     'what a call writes as an access':
         ('runtime/hooks/kernel.c', [('if (likely(!t->hooked))\n\t\treturn user_copy', 'if (t)\n\t\treturn user_copy')]),
     'that an event is not yet known': ('runtime/hooks/services.c', [('event < fork_base || learn(', 'event < fork_base || !learn(')]),
@@ -28,7 +26,10 @@ RUNTIME = {
 }
 # Too rare in whole programs, or without a place there: orders/faults.py and models/ find them.
 NOT_HERE = {'the wait for a bracket', 'an event that has begun', 'the lock of a page', 'the region in which the owner got its page',
-            'who made a page fine', 'what the words of a page said', 'the last look at a word', 'the second granule of 16 bytes'}
+            'who made a page fine', 'what the words of a page said', 'the last look at a word', 'the second granule of 16 bytes',
+            'the edges of the rest of a block', 'whether the rest of a block was let go', 'the region in which the owner left the next pages',
+            'the wait for who reads the next pages', 'the end of what threads own, with the fine page',
+            'the wait for who holds a word of a page that becomes coarse'}
 
 
 def faults_of_region():

@@ -70,14 +70,20 @@ def case_manual(t):
 
 def apt_mirror():
     """Where this machine gets its packages from, and which release it is."""
-    text = ''.join(open(path).read() for path in ['/etc/apt/sources.list', *glob.glob('/etc/apt/sources.list.d/*')] if os.path.exists(path))
-    mirror = re.search(r'^(?:URIs:|deb(?: \[.*?\])?)\s+(\S+)', text, re.M)
-    release = re.search(r'^VERSION_CODENAME=(\S+)', open('/etc/os-release').read(), re.M)
-    return mirror and mirror.group(1), release and release.group(1)
+    found = re.search(r'^VERSION_CODENAME=(\S+)', open('/etc/os-release').read(), re.M)
+    release = found.group(1) if found else None
+    text = '\n\n'.join(open(path).read() for path in ['/etc/apt/sources.list', *glob.glob('/etc/apt/sources.list.d/*')] if os.path.exists(path))
+    for stanza in re.split(r'\n\s*\n', text):
+        fields = dict(re.findall(r'^(URIs|Suites):\s*(.*)$', stanza, re.M))
+        if release in fields.get('Suites', '').split():
+            return fields['URIs'].split()[0], release
+    line = re.search(rf'^deb(?: \[.*?\])?\s+(\S+)\s+{release}\s', text, re.M)
+    return line and line.group(1), release
 
 
 def case_clean_root(t):
-    """The two commands of the README, in a root that has git and make and nothing else of what they need."""
+    """The two commands of the README, in a root that has git and make and nothing else of what they need. A part of the
+    soak has the short tests only."""
     t.need_root()
     mirror, release = apt_mirror()
     if not mirror or not release:
@@ -86,7 +92,7 @@ def case_clean_root(t):
     t.run_well(['debootstrap', '--variant=minbase', '--include=git,make,ca-certificates', release, root, mirror], timeout=3600)
     shutil.copytree('/etc/apt', f'{root}/etc/apt', dirs_exist_ok=True)     # mirrors, keys, proxies
     t.run_well(['git', 'clone', '-q', ROOT, f'{root}/heddle'])
-    for target in ('demo', 'test'):
+    for target in ('demo', 'test' if t.settings.scale == 1 else 'check'):
         # a mount namespace of its own: whatever happens, no mount stays
         outcome = t.run(['unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" '
                          '&& exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root make -C /heddle "$1"', root, target], timeout=4 * 3600)

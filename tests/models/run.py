@@ -30,7 +30,7 @@ FAULTS = [
     ('word', 'ACCESSES=2 LOCKS=1', 'STALE_REGION FENCED_FOR_GOOD NO_READ_FENCE NO_WRITE_FENCE NO_PAUSE'),
     ('change', 'ACCESSES=2', 'NO_MEMBARRIER NO_WAIT NO_WAIT_FOR_WORD NO_WORD_EDGE LATE_STATE NOT_CLEARED PLAIN_FINE NO_PAGE_WRITER NO_SECOND_LOOK'),
 ]
-FAULTS_DEEP = [('change', 'ACCESSES=2', 'NO_PAGE_EDGE'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2', 'ANY_NAME')]
+FAULTS_DEEP = [('change', 'ACCESSES=2', 'NO_PAGE_EDGE'), ('word', 'ACCESSES=3 OWNS', 'AMONG_READERS'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2', 'ANY_NAME')]
 
 
 def run(argv, cwd, timeout):
@@ -51,7 +51,7 @@ def errors(model, definitions, folder, optimised, timeout=1500):
     states = re.search(r'(\d+) states, stored', out)
     if not count or 'max search depth too small' in out or 'out of memory' in out:
         raise RuntimeError(f'{model} {definitions}: the search was not complete\n{out}')
-    return int(count[1]), next((line for line in out.split('\n') if line.startswith('pan:')), ''), int(states[1])
+    return int(count[1]), next((line for line in out.split('\n') if re.match(r'pan:\d+:', line)), ''), int(states[1])
 
 
 def check_right(models, say, optimised=True):

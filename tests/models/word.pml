@@ -23,6 +23,7 @@
  *   SEEN_EARLY        ... looks at the owner's count before the barrier (with OWNS)
  *   PLAIN_CLOSE       the bracket's end is no release store (with OWNS)
  *   KEPT              a word that was taken from its owner says so only after the access of who took it (with OWNS)
+ *   AMONG_READERS     a word becomes a thread's own though others have read it (with OWNS)
  *
  * OWNS: a thread that has accessed the word may make it its own, and then needs no lock as long as it is.
  */
@@ -266,7 +267,14 @@ inline read_word(t)
 					again_open(t);
 					d_step { load_datum(rby, rat); seen_read(t, events / 2, rby, rat) };
 					add_reader(t, a, b);
+#ifdef AMONG_READERS
 					leave_word(t, a);
+#else
+					if
+					:: b == 0 -> leave_word(t, a)
+					:: else -> give_back(t, a) /* others have read it: it is nobody's own */
+					fi;
+#endif
 					done = 1
 				:: else -> wait_for_word(t)
 				fi

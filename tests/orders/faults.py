@@ -154,6 +154,7 @@ FAULTS = {
         'the last look at a word': ([('if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != writer)', 'if (0)')], ''),
         'the last look at the words of a wide value': ([('if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != was[n])', 'if (0)')], 'copies,mixed'),
         'a look at each word of a wide value': ([('was[n] & WORD_LOCKED || !covered(own, t->slot, was[n], readers)', '!n && (was[n] & WORD_LOCKED || !covered(own, t->slot, was[n], readers))')], 'copies,mixed'),
+        'that others have read what becomes a thread\'s own': ([('if (!readers && writer && word_slot(writer)', 'if (writer && word_slot(writer)')], ''),
         'the readers of a word': ([('if (kind & ACCESS_WRITES && readers)', 'if (kind & ACCESS_WRITES && readers && !t)')], ''),
         'the writer of a word': ([('!region_follows(region_of(t), t->slot, writer) && region_edge_name(t, writer);', 'false;')], ''),
         'the region of a reader':

@@ -358,10 +358,10 @@ static int join(pthread_t thread, void **result, int how, clockid_t clock, const
 	uint32_t slot = (uint32_t)CALL(thread_slot, thread);
 	void *value;
 	r = REAL(pthread_join)(thread, &value);
-	if (!r && result)
-		give(result, &value, sizeof value);
 	CALL(thread_released, slot);
 	SECTION_LEAVE(&threads);
+	if (!r && result)
+		give(result, &value, sizeof value);
 	return r;
 }
 
@@ -490,9 +490,9 @@ EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 	SECTION_ENTER(&threads);
 	pthread_key_t made;
 	int r = REAL(pthread_key_create)(&made, destructor);
+	SECTION_LEAVE(&threads);
 	if (!r)
 		give(key, &made, sizeof made);
-	SECTION_LEAVE(&threads);
 	return r;
 }
 ALSO(__pthread_key_create, pthread_key_create);

@@ -78,7 +78,7 @@ static inline void races_count(uint64_t *counter)
 enum { RECORD_READS = 1, RECORD_WRITES = 2, RECORD_ATOMIC = 4 };
 struct record {
 	struct record *next;
-	const struct hook_site *site; /* 0: the kernel, for a system call, or the allocator */
+	const struct hook_site *site; /* 0: the kernel's or libc's */
 	uint64_t stamp;		      /* racer, and its clock */
 	uint64_t event, value;	      /* the number of the access in its thread; what it read or wrote */
 	uint8_t bytes;		      /* of the granule: a bit each */

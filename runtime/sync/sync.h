@@ -114,7 +114,7 @@ typedef long sync_function(struct thread *t, uint64_t a, uint64_t b, uint64_t c,
 	/* semaphore.c */ X(sem_take) X(sem_give) X(sem_value)                                             \
 	/* once.c */      X(once_begin) X(once_end) X(guard_acquire) X(guard_release)                      \
 	/* threads.c */   X(thread_reserve) X(thread_cancel_reserve) X(thread_tell) X(thread_released)     \
-			  X(thread_slot) X(thread_settled) X(thread_gone) X(thread_joined)                                \
+			  X(thread_slot) X(thread_settled) X(thread_gone) X(thread_joined)                 \
 	/* section.c: around libc functions that lock inside */ X(section_enter) X(section_leave)          \
 	/* heap.c */      X(heap_refill) X(heap_return) X(heap_large) X(heap_large_free)                   \
 	/* hooks/bytes.c */ X(bytes_copy) X(bytes_clear)

@@ -60,7 +60,7 @@ struct command {
 	struct words out; /* as passed on */
 	struct words inputs, directories, libraries;
 	const char *select, *report, *barriers, *without;
-	bool per_file, show, verbose, debug, has_sources, static_link;
+	bool per_file, show, verbose, debug, has_sources, static_link, headers;
 	enum mode mode;
 };
 
@@ -309,6 +309,14 @@ static bool is_source(const char *name)
 	return !strcmp(name, "-") || (dot && !strchr(dot, '/') && is_one_of(dot, endings));
 }
 
+static bool is_header(const char *name)
+{
+	static const char *const endings[] = { ".h", ".hh", ".hpp", ".H", ".hxx", ".tcc", NULL };
+	const char *dot = strrchr(name, '.');
+
+	return dot && is_one_of(dot, endings);
+}
+
 /* Would the linker that this asks for not run our pass? */
 static void check_linker(const char *word)
 {
@@ -342,9 +350,10 @@ static void look_at(struct command *c, const char *word, const char *value)
 			c->mode = ASSEMBLE;
 	} else if (is_one_of(word, not_code) || starts(word, "-print-") || starts(word, "--print-"))
 		c->mode = AS_IS;
-	else if (!strcmp(word, "-x") || starts(word, "-x"))
+	else if (starts(word, "-x")) {
 		c->has_sources = true;
-	else if (!strcmp(word, "-v"))
+		c->headers = strstr(word[2] ? word + 2 : value, "-header");
+	} else if (!strcmp(word, "-v"))
 		c->verbose = true;
 	else if (!strcmp(word, "-static"))
 		c->static_link = true;
@@ -377,6 +386,8 @@ static void read_command(struct command *c, int argc, char **argv)
 	}
 	if (!c->inputs.count)
 		c->mode = AS_IS;
+	if (c->mode == LINK && (c->headers || is_header(c->inputs.at[0])))
+		c->mode = COMPILE; /* to be precompiled */
 }
 
 /* ---- objects of other compilers in the link ---------------------------------------------------------------------- */

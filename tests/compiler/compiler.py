@@ -207,6 +207,21 @@ def case_options(t):
     t.check(b'clang-19' in shown and b'heddle-pass.so' in shown and not os.path.exists(t.path('a.out')), shown.decode())
 
 
+def case_headers(t):
+    """Precompiled, with and without a word about it; and preprocessed first, as a cache does: std::string has hooks in any case."""
+    cxx = tool(t, 'heddle-c++')
+    write(t, 'all.h', '#include <string>\n')
+    main = write(t, 'main.cpp', '#include <string>\nstd::string s;\nint main(int n, char **v) { s.append(v[0]); return s.size() > 2 ? 3 : 0; }\n')
+    for words in ([t.path('all.h')], ['-x', 'c++-header', t.path('all.h'), '-o', t.path('all.h.pch')], ['-xc++-header', t.path('all.h'), '-c']):
+        t.run_well([cxx, '-O1', *words], cwd=t.dir)
+    t.run_well([cxx, '-E', main, '-o', t.path('main.ii')])
+    for way in (['-include', t.path('all.h'), '-Werror', main], [t.path('main.ii')]):
+        t.run_well([cxx, '-O1', *way, '-o', t.path('program')])
+        t.check(t.run([t.path('program')]).status == 3, f'{way}')
+        symbols = t.run_well(['nm', '-D', '--undefined-only', t.path('program')]).out
+        t.check(b'_M_append' not in symbols, f'{way}: std::string of libstdc++ is called: {symbols.decode()}')
+
+
 def case_libraries(t):
     """A library with hooks of its own, linked and loaded by name, each with threads."""
     cc = tool(t, 'heddle-cc')

@@ -313,6 +313,7 @@ void log_grown(struct thread *t)
 		take_end(t, image_number);
 	log->window_end = MIN(log->window_end, log->head);
 	t->front->free = 0;
+	t->grown = true;
 	order_log_grown(t);
 }
 
@@ -472,10 +473,15 @@ void log_simple(struct thread *t, enum entry_kind kind, unsigned nr, unsigned fl
 
 /* ---- replaying ----------------------------------------------------------------- */
 
+bool log_has_accesses(const struct thread *t)
+{
+	return t->self->events < (t->event_limit & ~1ull);
+}
+
 /* The recording goes on: has the thread certainly finished more than it has done here, without an entry? */
 static bool has_gone_on(const struct thread *t)
 {
-	return t->front->clock < t->op_limit || t->self->events < (t->event_limit & ~1ull);
+	return t->front->clock < t->op_limit || log_has_accesses(t);
 }
 
 /* The same, or begun a call; without an entry, as long as that lasts. */

@@ -96,6 +96,7 @@ struct thread {
 	uint64_t known[16];  /* stamps this thread is known to follow, at most one a slot */
 	uint32_t known_next; /* which to forget next */
 	uint64_t op_limit;   /* replay: ops that were finished in the recording */
+	bool grown;	     /* replay from a checkpoint: the limits are others than those it may have looked at */
 	/* replay: the op under way, for runtime/races/: what libheddle.so has called (0: nothing), and its outcome */
 	sync_function *op_function;
 	long op_result;
@@ -226,6 +227,8 @@ void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now
 const struct entry *log_peek(struct thread *t);
 /* Replay: does the thread do anything more in the recording? */
 bool log_goes_on(struct thread *t);
+/* Its accesses were counted further than it has come here; also by a region that it has ended. */
+bool log_has_accesses(const struct thread *t);
 /* Takes the entry that log_peek() gave. */
 void log_take(struct thread *t);
 /* Replay: maps n bytes of the stream from position `from` (a multiple of 65536) in the second window. */

@@ -311,6 +311,8 @@ static void tell_id(struct thread *t)
 		order_before_wait_again(t);
 	}
 	t->tell_to = 0;
+	if (unlikely(control->follow))
+		log_wait_at_call(t, true); /* dispatch() has waited for the access, if that came first */
 }
 
 void thread_clone(struct call *c)
@@ -468,6 +470,10 @@ _Noreturn void thread_stay(struct thread *t)
 
 void thread_park(struct thread *t)
 {
+	if (t->grown) { /* stopped on its way here: whoever calls looks again */
+		t->grown = false;
+		return;
+	}
 	if (unlikely(control->follow)) {
 		uint32_t never = 0;
 		futex_wait(&never, 0, 1000);

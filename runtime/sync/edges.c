@@ -162,11 +162,13 @@ static bool is_free(const struct front *f)
 	return f->clock + 1 < f->free;
 }
 
-/* The op was never finished; but it had begun, if a signal that came then is logged. */
-static void deliver_to_unfinished(struct thread *t)
+/* The op was never finished; but it had begun, if a signal that came then is logged. So it had, while the recording
+   goes on, if what is known of the thread goes further: by the end of a region, for which others may wait. */
+static void begin_unfinished(struct thread *t)
 {
 	const struct entry *e = t->log.head < t->log.size ? log_peek(t) : 0;
-	if (!e || e->kind != ENTRY_SIGNAL || e->flags & SIGNAL_AT_HOOK)
+	bool interrupted = e && e->kind == ENTRY_SIGNAL && !(e->flags & SIGNAL_AT_HOOK);
+	if (!interrupted && !(control->follow && !e && log_has_accesses(t)))
 		return;
 	if (order_sees_ops(t))
 		order_before_wait(t);
@@ -182,7 +184,7 @@ static void replay_begin(struct thread *t)
 	signals_deliver(t, true); /* it interrupted the op, which is then called again */
 	while (t->front->clock >= t->op_limit) {
 		replay_check_end(t);
-		deliver_to_unfinished(t);
+		begin_unfinished(t);
 		if (unlikely(order_syncs()) && !control->follow)
 			order_released(t); /* if it had begun: that is an event which others may wait for */
 		thread_park(t);		   /* it had not finished this one when the recording ended */

@@ -24,9 +24,9 @@ LONG = os.path.join(HERE, 'parts', 'long_run.c')
 BOUND = 14 << 20
 
 
-def hooked(t):
-    program = t.path('long_run')
-    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', '-o', program, LONG], timeout=300)
+def hooked(t, source=LONG):
+    program = t.path(os.path.basename(source)[:-2])
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '--select=all', '-O2', '-g', '-pthread', '-o', program, source], timeout=300)
     return program
 
 
@@ -67,6 +67,11 @@ def case_ring_hooked(t):
     """Every access hooked: races, locks, conditions, short threads, a thread that sleeps in one call, signals in
     loops."""
     long_runs(t, hooked(t), 9000, '2M', ['--verify'], times=t.count(2, 20))
+
+
+def case_ring_creators(t):
+    """The recording is looked at while somebody creates a thread: who follows must wait for it to be there."""
+    long_runs(t, hooked(t, os.path.join(HERE, 'parts', 'creators.c')), 3000, '1M', ['--verify'], times=t.count(2, 20))
 
 
 def case_ring_plain(t):

@@ -114,7 +114,7 @@ make -s ARCH=$machine BUILD="$made" "$made"/bin/heddle "$made"/lib/heddle/{loade
 # A heddle-cc that runs here and compiles for there: our pass, and what is linked into programs made for the other machine.
 mkdir -p "$top"/cc/{bin,lib/heddle}
 cp -P "$build"/bin/heddle-c* "$top/cc/bin/"
-cp "$build/lib/heddle/heddle-pass.so" "$made"/lib/heddle/*.bc "$top/cc/lib/heddle/"
+cp -r "$build"/lib/heddle/{heddle-pass.so,include} "$made"/lib/heddle/*.bc "$top/cc/lib/heddle/"
 
 rm -rf "$top/extra"
 mkdir -p "$top"/extra/heddle/build "$top"/extra/usr/local/bin

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "compiler/points_to.h"
+#include "compiler/races/objects.h"
 
 typedef uint32_t node;
 enum { NONE, UNKNOWN, FIRST }; /* 0 is no node */
@@ -237,42 +238,23 @@ bool name_begins(const char *name, const char *const *list)
 }
 
 /* Functions for locks and the like: they keep nothing and call nobody. */
-static bool only_locks(const char *name)
+static bool only_locks(LLVMValueRef function)
 {
-	static const char *const list[] = { "pthread_mutex",
-					    "pthread_cond",
-					    "pthread_rwlock",
-					    "pthread_spin",
-					    "pthread_barrier",
-					    "sem_",
-					    "mtx_",
-					    "cnd_",
-					    NULL };
-
-	return name_begins(name, list);
+	return external_kind(function) == EXTERNAL_LOCK;
 }
 
-/* The C++ language itself, and what frees. */
-static bool keeps_nothing(const char *name)
+/* The C++ language itself, and what frees. Whole names: _Unwind_Backtrace calls back, and libraries have names that
+   begin with free. */
+static bool keeps_nothing(LLVMValueRef function)
 {
-	static const char *const list[] = { "free",
-					    "cfree",
-					    "_ZdlPv",
-					    "_ZdaPv",
-					    "__cxa_guard",
-					    "__errno_location",
-					    "__cxa_free",
-					    "__cxa_begin_catch",
-					    "__cxa_end_catch",
-					    "__cxa_rethrow",
-					    "__gxx_personality",
-					    "_Unwind",
-					    "__clang_call_terminate",
-					    "pthread_self",
-					    "pthread_equal",
-					    NULL };
+	static const char *const list[] = { "__clang_call_terminate",  "__cxa_begin_catch",
+					    "__cxa_end_catch",	       "__cxa_rethrow",
+					    "__errno_location",	       "__gxx_personality_v0",
+					    "_Unwind_DeleteException", "_Unwind_Resume",
+					    "pthread_equal",	       "pthread_self" };
 
-	return name_begins(name, list);
+	return external_kind(function) == EXTERNAL_FREES ||
+	       bsearch(name_of(function), list, sizeof list / sizeof *list, sizeof *list, compare_name);
 }
 
 static bool allocates(LLVMValueRef call)
@@ -309,7 +291,7 @@ bool points_to_may_create(LLVMValueRef call)
 	if (!LLVMIsAFunction(callee))
 		return true;
 	const char *name = name_of(callee);
-	return !LLVMGetIntrinsicID(callee) && !only_locks(name) && !keeps_nothing(name) && !is_libc(name) &&
+	return !LLVMGetIntrinsicID(callee) && !only_locks(callee) && !keeps_nothing(callee) && !is_libc(name) &&
 	       strncmp(name, "_Znwm", 5) && strncmp(name, "_Znam", 5) && strncmp(name, "__cxa_allocate", 14) &&
 	       strcmp(name, "__cxa_throw") && strcmp(name, "malloc") && strcmp(name, "calloc") &&
 	       strcmp(name, "realloc") && strcmp(name, "pthread_join");
@@ -480,7 +462,7 @@ static void visit_call(LLVMValueRef call)
 		new_object(call);
 	else if (!strcmp(name, "pthread_join") || !strcmp(name, "thrd_join"))
 		give_away_contents(LLVMGetOperand(call, 1));
-	else if ((only_locks(name) && !strstr(name, "get")) || keeps_nothing(name)) {
+	else if ((only_locks(callee) && !strstr(name, "get")) || keeps_nothing(callee)) {
 		if (LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMPointerTypeKind)
 			comes_from_outside(call);
 	} else if (is_libc(name))

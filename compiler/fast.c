@@ -25,7 +25,7 @@ _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, con
 			  uint64_t kind);
 uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string, uint64_t limit,
 			      uint64_t end, uint64_t kind);
-uint64_t __heddle_string_claimed(struct hook_self *self, const char *string, uint64_t limit, uint8_t end,
+uint64_t __heddle_string_claimed(struct hook_self *self, const char *string, uint64_t limit, uint64_t end,
 				 uint64_t kind);
 void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
@@ -182,8 +182,8 @@ INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t even
 	       (range_claimed(self, first, size, kind) || pages_claimed(self, first, last, kind));
 }
 
-/* The same for a string that ends with a byte `end`, or after `limit` bytes. Returns its bytes, with the end; 0: ask
-   the runtime. Where one byte stands for all memory nobody wants to know how many. */
+/* The same for a string that ends with a byte `end` (HOOK_END, HOOK_OR_ZERO), or after `limit` bytes. Returns its
+   bytes, with the end; 0: ask the runtime. Where one byte stands for all memory nobody wants to know how many. */
 INLINE uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string,
 				     uint64_t limit, uint64_t end, uint64_t kind)
 {
@@ -191,7 +191,7 @@ INLINE uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t 
 		return 0;
 	if (!self->mask)
 		return events < GET(self->until) && (claim(self, 0) & kind);
-	return events < GET(self->group_until) ? __heddle_string_claimed(self, string, limit, (uint8_t)end, kind) : 0;
+	return events < GET(self->group_until) ? __heddle_string_claimed(self, string, limit, end, kind) : 0;
 }
 
 /* A fault in the bracket may have been handled, and then the count has moved on. The comparison feeds a branch alone,
@@ -479,14 +479,15 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
 /* In the bracket, and only where this thread may read: nobody changes it before the call has read it. Not into another
    page than that of the first byte, which the call is sure to read: the next may not be there. */
 KEPT __attribute__((noinline)) uint64_t __heddle_string_claimed(struct hook_self *self, const char *string,
-								uint64_t limit, uint8_t end, uint64_t kind)
+								uint64_t limit, uint64_t end, uint64_t kind)
 {
+	const uint64_t or_zero = HOOK_OR_ZERO >> HOOK_END_SHIFT;
 	uint64_t room = HOOK_PAGE - (uint64_t)string % HOOK_PAGE, most = limit < room ? limit : room;
 
 	if (!string || !(claim(self, (uint64_t)string) & kind))
 		return 0;
 	for (uint64_t i = 0; i < most; i++)
-		if ((uint8_t)string[i] == end)
+		if ((uint8_t)string[i] == (uint8_t)end || (!string[i] && end & or_zero))
 			return i + 1;
 	return most == limit ? limit : 0;
 }

@@ -61,7 +61,7 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 7
+#define HOOK_VERSION 8
 
 #define HOOK_PAGE_SHIFT 9
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
@@ -77,10 +77,12 @@
    missing. */
 enum { HOOK_READ = 1, HOOK_WRITE = 2, HOOK_WORDS = 8 };
 /* Of a string that is entered: bytes of a character; no more of it is accessed; the character that ends it
-   (memchr's). */
-#define HOOK_UNIT(c) ((c)&255u)
-#define HOOK_LIMITED 256u
-#define HOOK_END(c)  ((uint8_t)((c) >> 16))
+   (memchr's); so does 0 (strchr's). */
+#define HOOK_UNIT(c)   ((c)&255u)
+#define HOOK_LIMITED   256u
+#define HOOK_END_SHIFT 16
+#define HOOK_END(c)    ((uint8_t)((c) >> HOOK_END_SHIFT))
+#define HOOK_OR_ZERO   (1u << 24)
 
 /* What the operand does to the old value. The numbers are stored in code. */
 enum hook_rmw {

@@ -45,6 +45,7 @@ enum range_form {
 struct range {
 	LLVMValueRef addr, size, times, other;
 	LLVMValueRef until; /* of a string: the character that ends it; NULL: 0 */
+	bool or_zero;	    /* so does 0 */
 	enum range_form form;
 	unsigned kind;	     /* HOOK_READ | HOOK_WRITE */
 	unsigned unit, plus; /* unit: bytes of a character */

@@ -122,8 +122,9 @@ static bool read_size(struct reader *r, struct range *range)
 		range->unit = r->p[-1] == 'W' ? 4 : 1;
 		return !skip(r, ":") || is_number(range->size = read_argument(r));
 	}
-	if (skip(r, "u")) {
+	if (skip(r, "u") || skip(r, "U")) {
 		range->form = RANGE_STRING;
+		range->or_zero = r->p[-1] == 'U';
 		range->until = read_argument(r);
 		return is_number(range->until) && (!skip(r, ":") || is_number(range->size = read_argument(r)));
 	}

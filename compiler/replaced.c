@@ -1,5 +1,5 @@
-/* What calls back, what allocates, what cuts strings up, and what takes addresses of the net. As glibc's: qsort is a
-   merge sort, and so stable, and calls the function for the same pairs. */
+/* What calls back, what allocates, and what takes addresses of the net. As glibc's: qsort is a merge sort, and so
+   stable, and calls the function for the same pairs. */
 #include "compiler/replaced.h"
 #include <arpa/inet.h>
 
@@ -13,9 +13,6 @@ void *__replaced_lfind(const void *key, const void *base, size_t *count, size_t 
 void *__replaced_lsearch(const void *key, void *base, size_t *count, size_t size, plain_function *compare);
 char *__replaced_strdup(const char *string);
 char *__replaced_strndup(const char *string, size_t most);
-char *__replaced_strsep(char **rest, const char *separators);
-char *__replaced_strtok_r(char *string, const char *separators, char **rest);
-int __replaced_getsubopt(char **rest, char *const *names, char **value);
 const char *__replaced_inet_ntop(int family, const void *address, char *text, socklen_t size);
 int __replaced_inet_pton(int family, const char *text, void *address);
 const char *__theirs_inet_ntop(int family, const void *address, char *text, socklen_t size);
@@ -170,53 +167,6 @@ char *__replaced_strdup(const char *string)
 char *__replaced_strndup(const char *string, size_t most)
 {
 	return duplicate(string, strnlen(string, most));
-}
-
-/* ---- what cuts strings up: where it does, only the pointer behind an argument knows ------------------------------ */
-
-/* Ends the string at `end`, if it goes on there; where the next begins. */
-static char *cut(char *end)
-{
-	if (!*end)
-		return end;
-	*end = 0;
-	return end + 1;
-}
-
-char *__replaced_strsep(char **rest, const char *separators)
-{
-	char *token = *rest;
-
-	if (token) {
-		char *end = token + strcspn(token, separators), *next = cut(end);
-		*rest = next == end ? NULL : next;
-	}
-	return token;
-}
-
-char *__replaced_strtok_r(char *string, const char *separators, char **rest)
-{
-	char *token = string ? string : *rest;
-
-	token += strspn(token, separators);
-	size_t n = strcspn(token, separators);
-	*rest = cut(token + n);
-	return n ? token : NULL;
-}
-
-int __replaced_getsubopt(char **rest, char *const *names, char **value)
-{
-	char *option = *rest;
-
-	if (!*option)
-		return -1;
-	size_t n = strcspn(option, ","), length = strcspn(option, "=,");
-	int found = 0;
-	while (names[found] && (strncmp(option, names[found], length) || names[found][length]))
-		found++;
-	*value = !names[found] ? option : length < n ? option + length + 1 : NULL;
-	*rest = cut(option + n);
-	return names[found] ? found : -1;
 }
 
 /* ---- addresses of the net: how long they are, the family says ---------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * Functions of libc that call the program back, allocate, lock, or cut up a string that a pointer in memory points to,
- * as code of the program: clang makes bitcode of the files replaced*.c (replaced.bc), the pass links it into a program
+ * Functions of libc that call the program back, allocate, lock, or access what is not known before, as code of the
+ * program: clang makes bitcode of the files replaced*.c (replaced.bc), the pass links it into a program
  * that calls one of them (replace.c), and then it has hooks like everything else. In libc itself, what they access
  * would be in no order with other threads: nobody may hold memory while they run, or what it is is not known before.
  *
@@ -9,6 +9,7 @@
 #ifndef REPLACED_H
 #define REPLACED_H
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,18 @@ static inline void done_with(char *room, const char *small)
 	if (room != small)
 		free(room);
 }
+
+/* A copy that is gone when its function is left, also by a thread that is cancelled in there. */
+struct room {
+	char *at, *small;
+};
+
+static inline void end_room(struct room *room)
+{
+	done_with(room->at, room->small);
+}
+
+#define ROOM(name, n, small) __attribute__((cleanup(end_room))) struct room name = { room_for(n, small), small }
 
 /* "2$" in a format: which value it is; 0: there is no number. */
 static inline unsigned value_number(const char **p)

@@ -1,9 +1,10 @@
 /*
- * What libstdc++ has compiled, and templates in its headers call: the nodes of std::map, std::set and std::list, and
- * the text that goes to a stream. Names and layout are its ABI's.
+ * What libstdc++ has compiled, and programs and templates in its headers call: the nodes of std::map, std::set and
+ * std::list, the text that goes to a stream, the end of a std::thread. Names and layout are its ABI's.
  */
 #include "compiler/replaced.h"
-#include <stdbool.h>
+#include <errno.h>
+#include <pthread.h>
 
 /* ---- trees ------------------------------------------------------------------------------------------------------- */
 
@@ -371,4 +372,36 @@ void *OURS(PRINT_TEXT)(void *stream, const char *text)
 void *OURS(PRINT_STRING)(void *stream, const struct string *string)
 {
 	return OURS(INSERT_TEXT)(stream, string->text, (long)string->length);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+#define JOIN   _ZNSt6thread4joinEv
+#define DETACH _ZNSt6thread6detachEv
+#define THROW  _ZSt20__throw_system_errori
+
+/* Its id is all that std::thread has; 0: it is none. */
+void OURS(JOIN)(pthread_t *thread);
+void OURS(DETACH)(pthread_t *thread);
+_Noreturn void THROW(int error);
+
+static void let_go(pthread_t *thread, int error)
+{
+	if (error)
+		THROW(error);
+	*thread = 0;
+}
+
+void OURS(JOIN)(pthread_t *thread)
+{
+	pthread_t id = *thread;
+
+	let_go(thread, id ? pthread_join(id, NULL) : EINVAL);
+}
+
+void OURS(DETACH)(pthread_t *thread)
+{
+	pthread_t id = *thread;
+
+	let_go(thread, id ? pthread_detach(id) : EINVAL);
 }

@@ -9,7 +9,6 @@
 #include "compiler/replaced.h"
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 char *__replaced_room(char *small, size_t room, int n);
@@ -374,7 +373,7 @@ static void add_value(struct text *t, struct conversion *c, struct values *v, in
 /* The text with a zero after it, or NULL; *n: its length. */
 static char *finished(struct text *t, int *n)
 {
-	if (make_room(t, 0) && t->length <= INT_MAX) {
+	if (!t->failed && make_room(t, 0) && t->length <= INT_MAX) {
 		t->at[t->length] = 0;
 		*n = (int)t->length;
 		return t->at;
@@ -468,13 +467,26 @@ int __replaced___vsnprintf_chk(char *to, size_t most, int flag, size_t room, con
 	return __replaced_vsnprintf(to, most, format, values);
 }
 
+/* Into a room of known size first: libc would be told that all memory behind `to` may be written. */
 int __replaced___vsprintf_chk(char *to, int flag, size_t room, const char *format, va_list values)
 {
-	int n = __replaced_vsnprintf(to, room < INT_MAX ? room : INT_MAX, format, values);
+	char small[SMALL], *text = small;
+	int n;
 
 	(void)flag;
+	if (!make_text(&text, &n, small, SMALL, format, values)) {
+		va_list again;
+		va_copy(again, values);
+		n = __theirs_vsnprintf(small, SMALL, format, again);
+		va_end(again);
+	}
 	if (n >= 0 && (size_t)n >= room)
 		__chk_fail();
+	if (n >= 0 && text == small && n >= SMALL)
+		return __theirs_vsnprintf(to, (size_t)n + 1, format, values);
+	if (n >= 0)
+		memcpy(to, text, (size_t)n + 1);
+	done_with(text, small);
 	return n;
 }
 

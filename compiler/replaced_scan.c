@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "compiler/replaced.h"
-#include <stdbool.h>
 #include <wchar.h>
 
 #define SLOTS	40 /* what libc is given */

@@ -20,23 +20,32 @@ ssize_t __theirs_getdelim(char **line, size_t *size, int end, FILE *file);
 ssize_t __replaced___getdelim(char **line, size_t *size, int end, FILE *file);
 ssize_t __replaced_getline(char **line, size_t *size, FILE *file);
 
+/* A file that is locked until its function is left, likewise. */
+static void unlock(FILE **file)
+{
+	funlockfile(*file);
+}
+
+#define LOCKED(name, file)                                    \
+	__attribute__((cleanup(unlock))) FILE *name = (file); \
+	flockfile(name)
+
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
 /* The bytes that were written: less than n after an error. */
 static size_t write_pieces(const char *from, size_t n, FILE *file, char small[SMALL])
 {
 	size_t piece = n < PIECE ? n : PIECE, done = 0, now, written;
-	char *copy = room_for(piece, small);
+	ROOM(copy, piece, small);
 
-	if (!copy)
+	if (!copy.at)
 		return 0;
 	do {
 		now = n - done < piece ? n - done : piece;
-		memcpy(copy, from + done, now);
-		written = __theirs_fwrite(copy, 1, now, file);
+		memcpy(copy.at, from + done, now);
+		written = __theirs_fwrite(copy.at, 1, now, file);
 		done += written;
 	} while (done < n && written == now);
-	done_with(copy, small);
 	return done;
 }
 
@@ -44,10 +53,8 @@ static size_t write_all(const char *from, size_t n, FILE *file, char small[SMALL
 {
 	if (n <= PIECE)
 		return write_pieces(from, n, file, small);
-	flockfile(file);
-	size_t done = write_pieces(from, n, file, small);
-	funlockfile(file);
-	return done;
+	LOCKED(held, file);
+	return write_pieces(from, n, held, small);
 }
 
 int __replaced_fputs(const char *string, FILE *file)
@@ -63,11 +70,8 @@ int __replaced_puts(const char *string)
 	char small[SMALL];
 	size_t n = strlen(string);
 
-	flockfile(stdout);
-	int result = write_pieces(string, n, stdout, small) == n && putc_unlocked('\n', stdout) != EOF ? (int)n + 1 :
-													 EOF;
-	funlockfile(stdout);
-	return result;
+	LOCKED(held, stdout);
+	return write_pieces(string, n, held, small) == n && putc_unlocked('\n', held) != EOF ? (int)n + 1 : EOF;
 }
 
 size_t __replaced_fwrite(const void *from, size_t size, size_t count, FILE *file)
@@ -86,17 +90,16 @@ size_t __replaced_fwrite(const void *from, size_t size, size_t count, FILE *file
 static size_t read_pieces(char *to, size_t n, FILE *file, char small[SMALL])
 {
 	size_t piece = n < PIECE ? n : PIECE, done = 0, now, got;
-	char *copy = room_for(piece, small);
+	ROOM(copy, piece, small);
 
-	if (!copy)
+	if (!copy.at)
 		return 0;
 	do {
 		now = n - done < piece ? n - done : piece;
-		got = __theirs_fread(copy, 1, now, file);
-		memcpy(to + done, copy, got);
+		got = __theirs_fread(copy.at, 1, now, file);
+		memcpy(to + done, copy.at, got);
 		done += got;
 	} while (done < n && got == now);
-	done_with(copy, small);
 	return done;
 }
 
@@ -104,16 +107,14 @@ static size_t read_pieces(char *to, size_t n, FILE *file, char small[SMALL])
 size_t __replaced_fread(void *to, size_t size, size_t count, FILE *file)
 {
 	char small[SMALL];
-	size_t bytes, done;
+	size_t bytes;
 
 	if (__builtin_mul_overflow(size, count, &bytes) || !bytes)
 		return __theirs_fread(to, size, count, file);
 	if (bytes <= PIECE)
 		return read_pieces(to, bytes, file, small) / size;
-	flockfile(file);
-	done = read_pieces(to, bytes, file, small);
-	funlockfile(file);
-	return done / size;
+	LOCKED(held, file);
+	return read_pieces(to, bytes, held, small) / size;
 }
 
 size_t __replaced___fread_chk(void *to, size_t room, size_t size, size_t count, FILE *file)
@@ -139,16 +140,18 @@ static size_t line_length(const char *line, size_t size)
 
 char *__replaced_fgets(char *to, int size, FILE *file)
 {
-	char small[SMALL], *copy;
+	char small[SMALL];
 
-	if (size < 2 || !(copy = room_for((size_t)size, small)))
+	if (size < 2)
 		return __theirs_fgets(to, size, file);
-	memset(copy, '\n', (size_t)size);
-	char *got = __theirs_fgets(copy, size, file);
-	if (got)
-		memcpy(to, copy, line_length(copy, (size_t)size) + 1);
-	done_with(copy, small);
-	return got ? to : NULL;
+	ROOM(copy, (size_t)size, small);
+	if (!copy.at)
+		return __theirs_fgets(to, size, file);
+	memset(copy.at, '\n', (size_t)size);
+	if (!__theirs_fgets(copy.at, size, file))
+		return NULL;
+	memcpy(to, copy.at, line_length(copy.at, (size_t)size) + 1);
+	return to;
 }
 
 char *__replaced___fgets_chk(char *to, size_t room, int size, FILE *file)

@@ -474,6 +474,15 @@ static LLVMValueRef result_bytes(struct module *m, const struct range *r)
 	return LLVMBuildSelect(builder, failed, zero, bytes, "");
 }
 
+/* As HOOK_END and HOOK_OR_ZERO have it, without their shift. */
+static LLVMValueRef string_end(struct module *m, const struct range *r)
+{
+	if (!r->until)
+		return number(m, 0);
+	LLVMValueRef end = LLVMBuildZExt(builder, LLVMBuildTrunc(builder, r->until, m->i8, ""), m->i64, "");
+	return r->or_zero ? LLVMBuildOr(builder, end, number(m, HOOK_OR_ZERO >> HOOK_END_SHIFT), "") : end;
+}
+
 static void enter_string(struct module *m, const struct range *r, LLVMValueRef site)
 {
 	LLVMValueRef string = r->addr;
@@ -483,11 +492,8 @@ static void enter_string(struct module *m, const struct range *r, LLVMValueRef s
 			LLVMBuildICmp(builder, LLVMIntSGT, widen(m, r->other, true), number(m, r->plus), "");
 		string = LLVMBuildSelect(builder, there, string, LLVMConstNull(m->ptr), "");
 	}
-	LLVMValueRef how = number(m, r->unit);
-	if (r->until) {
-		LLVMValueRef end = LLVMBuildZExt(builder, LLVMBuildTrunc(builder, r->until, m->i8, ""), m->i64, "");
-		how = LLVMBuildOr(builder, how, LLVMBuildShl(builder, end, number(m, 16), ""), "");
-	}
+	LLVMValueRef end = LLVMBuildShl(builder, string_end(m, r), number(m, HOOK_END_SHIFT), "");
+	LLVMValueRef how = LLVMBuildOr(builder, number(m, r->unit), end, "");
 	call_kept(m, "__heddle_enter_string", (LLVMValueRef[]){ site, string, limit_of(m, r), how, number(m, r->kind) },
 		  5);
 }
@@ -539,11 +545,6 @@ static bool is_known(const struct access *a)
 			return false;
 	}
 	return a->range_count > 0;
-}
-
-static LLVMValueRef string_end(struct module *m, const struct range *r)
-{
-	return r->until ? widen(m, r->until, false) : number(m, 0);
 }
 
 /* Is this range claimed, and all before it (ok)? */

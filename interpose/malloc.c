@@ -374,7 +374,7 @@ EXPORT int posix_memalign(void **to, size_t align, size_t n)
 	errno = saved;
 	if (!p)
 		return ENOMEM;
-	*to = p;
+	copy_block(find_mine(), to, &p, sizeof p);
 	return 0;
 }
 

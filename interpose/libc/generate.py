@@ -20,7 +20,7 @@ STREAMS = {'stdin': 2, 'stdout': 3, 'stderr': 4}
 # Sections of several objects are entered in this order, FILEs after dl and before all others: see the list.
 GROUPS = ['dl', 'files', 'syslog', 'nss', 'utmp', 'fmtmsg', 'getopt', 'locale', 'env', 'atexit', 'rand', 'drand48',
           'printf', 'static', 'strtok', 'strfry', 'hsearch', 'fork', 'finalize', 'system']
-MEMORY = re.compile(r'(?:[rw]\*?\d(?:\+?@(?:\d|ret))?(?:\?|[sW](?::\d)?|u\d(?::\d)?|=\d+|:(?:\d(?:[*x]\d+)?|ret(?:\+1)?(?::\d)?)|:\d|\*\d)?'
+MEMORY = re.compile(r'(?:[rw]\*?\d(?:\+?@(?:\d|ret))?(?:\?|[sW](?::\d)?|[uU]\d(?::\d)?|=\d+|:(?:\d(?:[*x]\d+)?|ret(?:\+1)?(?::\d)?)|:\d|\*\d)?'
                     r'|[fvsS]W?\d|[ck]\d)')
 
 

@@ -32,7 +32,7 @@ struct group {
 	struct range {
 		uint64_t from, to;
 		const struct hook_site *site;
-		uint32_t string; /* HOOK_UNIT and HOOK_END; 0: bytes */
+		uint32_t string; /* HOOK_UNIT, HOOK_END, HOOK_OR_ZERO; 0: bytes */
 		uint8_t kind;
 	} range[RANGES];
 };
@@ -62,11 +62,11 @@ static void note_range(struct group *g, const struct hook_site *site, uint64_t f
 }
 
 /* Most characters are bytes: for them no call. */
-static inline bool is_end(const uint8_t *character, uint64_t unit, uint8_t end)
+static inline bool is_end(const uint8_t *character, uint64_t unit, uint32_t string)
 {
 	uint32_t wide = 0;
 	if (likely(unit == 1))
-		return *character == end;
+		return *character == HOOK_END(string) || (!*character && string & HOOK_OR_ZERO);
 	memcpy(&wide, character, unit);
 	return !wide;
 }
@@ -80,7 +80,7 @@ uint64_t group_string_ends(uint64_t addr, uint64_t n, uint32_t string)
 		if (user_copy(bytes, (void *)(addr + at), now))
 			return at + unit;
 		for (uint64_t i = 0; i + unit <= now; i += unit)
-			if (is_end(bytes + i, unit, HOOK_END(string)))
+			if (is_end(bytes + i, unit, string))
 				return at + i + unit;
 	}
 	return 0;

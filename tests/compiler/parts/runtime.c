@@ -221,15 +221,16 @@ OPERATION(copy)
 
 OPERATION(enter)
 {
-	uint64_t ends = 0;
+	uint64_t ends = 0, unit = HOOK_UNIT(c);
 
 	(void)site;
-	c &= ~(uint64_t)HOOK_LIMITED;
 	if (a >> 47 || (!b && !c) || b > 3)
 		fail("a range that is none");
-	for (uint64_t i = 0; c && i < a && !ends; i += c)
-		if (c == 1 ? !((char *)addr)[i] : !*(uint32_t *)((char *)addr + i))
-			ends = i + c;
+	for (uint64_t i = 0; unit && i < a && !ends; i += unit) {
+		uint32_t character = unit == 1 ? ((uint8_t *)addr)[i] : *(uint32_t *)((char *)addr + i);
+		if (character == HOOK_END(c) || (!character && c & HOOK_OR_ZERO))
+			ends = i + unit;
+	}
 	begin(self);
 	mine.entered += b != 0;
 	return (struct hook_result){ ends, 0 };

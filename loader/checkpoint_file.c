@@ -12,7 +12,8 @@
  * 2. Whoever puts the memory back runs on checkpoint_stack, which is not put back: nobody needs what it held.
  * 3. The runtime opens files only to map or read them, and closes them again. A thread that is stopped in between would
  *    go on with a descriptor that the new process does not have. So as long as there is one that was not there when the
- *    program started, the threads go on a little and are stopped again.
+ *    program started, the threads go on a little and are stopped again. So they do while one is in the middle of a step
+ *    through its order log, which has grown in the new process (order_log_grown()).
  * 4. Streams are mapped again from the new work directory. They were unpacked from the same trace, and lie there under
  *    the same names: threads stand in the middle of their windows.
  */
@@ -52,6 +53,9 @@ void checkpoint_file_prepare(void)
 
 bool checkpoint_file_possible(void)
 {
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (thread_of(slot)->order_cursor.reading)
+			return false;
 	for (unsigned fd = 0; fd < DESCRIPTORS; fd++)
 		if (is_open(fd) && !(were_open[fd / 64] >> fd % 64 & 1))
 			return false;

@@ -194,11 +194,12 @@ static uint64_t second_place(const struct thread *t)
 static void map_window(struct thread *t, uint64_t from)
 {
 	struct log *log = &t->log;
-	uint64_t start = ALIGN_DOWN(from, 65536), n = MIN(REPLAY_WINDOW, log->size - start);
+	uint64_t size = log->size; /* as it is now: see log_grown() */
+	uint64_t start = ALIGN_DOWN(from, 65536), n = MIN(REPLAY_WINDOW, size - start);
 	uint64_t place = first_place(t) + ((uint64_t)log->data == first_place(t) ? REPLAY_WINDOW : 0);
 	log->data = map_part(t, image_number, "raw", false, place, start, n);
 	log->window = start;
-	log->window_end = start + n == log->size ? log->size : start + n - ENTRY_MAX;
+	log->window_end = start + n == size ? size : start + n - ENTRY_MAX;
 }
 
 const uint8_t *log_map_second(struct thread *t, uint64_t from, uint64_t n)
@@ -487,7 +488,7 @@ static bool has_gone_on(const struct thread *t)
 /* The same, or begun a call; without an entry, as long as that lasts. */
 static bool has_begun_more(const struct thread *t)
 {
-	return has_gone_on(t) || (t->log.tail && log_tail(t)->call > t->ticket);
+	return has_gone_on(t) || (t->log.tail && log_tail(t)->call > MAX(t->ticket, t->ticket_interrupted));
 }
 
 static const struct entry *peek(struct thread *t)
@@ -515,12 +516,15 @@ void log_wait_at_call(struct thread *t, bool logged)
 	}
 }
 
+/* What is there is asked for last: a checkpoint may stop the thread in between, and there is more then. */
 const struct entry *log_peek(struct thread *t)
 {
-	const struct entry *e;
-	while (!(e = peek(t)) && unlikely(control->follow) && !has_begun_more(t))
+	const struct entry *e = peek(t);
+	if (likely(e))
+		return e;
+	while (unlikely(control->follow) && !peek(t) && !has_begun_more(t))
 		thread_park(t);
-	return e;
+	return peek(t);
 }
 
 bool log_goes_on(struct thread *t)

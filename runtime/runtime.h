@@ -77,9 +77,10 @@ struct thread {
 	uint32_t slot;
 	uint32_t vfork_depth; /* > 0: a vfork child runs here */
 	struct log log;
-	uint64_t ticket;	 /* counter at this thread's last exit from a call */
-	uint64_t dropped_ticket; /* 1 + the ticket of a call that a signal interrupted; 0: none */
-	uint8_t *scratch;	 /* for outputs too large for the ring */
+	uint64_t ticket;	     /* counter at this thread's last exit from a call */
+	uint64_t dropped_ticket;     /* 1 + the ticket of a call that a signal interrupted; 0: none */
+	uint64_t ticket_interrupted; /* replay: the last of these that was entered */
+	uint8_t *scratch;	     /* for outputs too large for the ring */
 	uint64_t scratch_size;
 	int timer;		     /* wakes a thread that reaches no event; -1: none yet */
 	uint64_t timer_us;	     /* what it was set to; 0: it is off, or has come */

@@ -209,7 +209,8 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 }
 
 /* Before a handler that begins at a hook replay waits for tickets, and nobody waits inside a region. Both directions: a
-   region ends after the same access. */
+   region ends after the same access. When it is recorded, the entry comes first: who follows (ring.c) and finds that
+   the count has moved on finds why. */
 static void cut_region(struct thread *t, unsigned flags)
 {
 	if (flags & SIGNAL_AT_HOOK)
@@ -228,15 +229,15 @@ static void record_deliver(struct thread *t, unsigned flags)
 		take_held(t, i, &h);
 		struct kernel_action a = signals_action(t, h.sig, 0);
 		if (a.handler > 1) {
-			cut_region(t, flags);
 			log_signal(t, h.sig, flags, 0, h.info, &a);
+			cut_region(t, flags);
 			begin_handler(t, h.sig, h.info, a);
 		}
 		/* the disposition may have changed while it was held */
 		if (a.handler == 0 && is_fatal_default(h.sig)) {
 			shown_end();
-			cut_region(t, flags);
 			log_signal(t, h.sig, flags | SIGNAL_FATAL, 0, h.info, &a);
+			cut_region(t, flags);
 			die_by_signal(h.sig);
 		}
 	}
@@ -315,8 +316,10 @@ static void replay_deliver(struct thread *t, unsigned flags)
 		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	cut_region(t, flags);
 	if (!one_thread) {
-		if (s.args.ticket)
-			ticket_enter(s.args.ticket - 1); /* the call that it interrupted had begun */
+		if (s.args.ticket) { /* the call that it interrupted had begun */
+			ticket_enter(s.args.ticket - 1);
+			t->ticket_interrupted = s.args.ticket;
+		}
 		ticket_leave(t, s.args.now);
 	}
 	log_take(t);

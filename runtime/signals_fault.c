@@ -107,8 +107,8 @@ void signals_fault_at_hook(struct thread *t, uint64_t place)
 	} else {
 		if (one_thread || a.handler <= 1 || t->mask & SIGNAL_BIT(sig) || addr < NEVER_MAPPED)
 			return;
+		log_fault(t, sig, false, addr, pc, place, false, &a); /* first, as cut_region() does it */
 		order_fault(t);
-		log_fault(t, sig, false, addr, pc, place, false, &a);
 	}
 	begin_handler(t, sig, &info, a);
 }

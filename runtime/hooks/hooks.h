@@ -19,6 +19,7 @@ struct order_cursor {
 	const uint8_t *at, *end;  /* what is left of the ENTRY_ORDER at hand */
 	unsigned left;		  /* numbers of the current entry that have not been read */
 	bool in_tail;		  /* `at` is in log_tail(), whose bytes are not in the stream yet */
+	bool reading;		  /* its thread is in the middle of a step, and no checkpoint can be left */
 };
 
 /* ---- log.c: a thread's order log, both directions -------------------------------------------------------- */

@@ -199,12 +199,24 @@ static _Noreturn void wrong_entry(struct thread *t)
 	diverged(t, log_peek(t), "an access, a lock or an end to which its entry in the order log does not fit");
 }
 
+/* For who stops this thread: between two steps order_log_grown() may move the cursor, and not in the middle of one. The
+   fence is for the compiler: it is the thread itself that stops, in a handler. */
+static void set_reading(struct thread *t, bool reading)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->order_cursor.reading = reading;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 uint64_t order_number(struct order_thread *o)
 {
 	struct thread *t = thread_of_order(o);
+	set_reading(t, true);
 	if (!t->order_cursor.left--)
 		wrong_entry(t);
-	return get(t);
+	uint64_t number = get(t);
+	set_reading(t, false);
+	return number;
 }
 
 void order_taken(struct order_thread *o)
@@ -213,6 +225,8 @@ void order_taken(struct order_thread *o)
 	if (t->order_cursor.left)
 		wrong_entry(t);
 	o->entries++;
+	set_reading(t, true);
 	next_entry(t);
+	set_reading(t, false);
 	order_set_until(t);
 }

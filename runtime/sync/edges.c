@@ -186,8 +186,9 @@ static void replay_begin(struct thread *t)
 		replay_check_end(t);
 		begin_unfinished(t);
 		if (unlikely(order_syncs()) && !control->follow)
-			order_released(t); /* if it had begun: that is an event which others may wait for */
-		thread_park(t);		   /* it had not finished this one when the recording ended */
+			order_released(t);	    /* if it had begun: that is an event which others may wait for */
+		if (t->front->clock >= t->op_limit) /* a checkpoint may have come since */
+			thread_park(t);		    /* it had not finished this one when the recording ended */
 	}
 	if (order_sees_ops(t)) {
 		order_before_wait(t);

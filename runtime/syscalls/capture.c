@@ -190,6 +190,8 @@ void call_run(struct call *c)
 {
 	if (unlikely(c->t->hooked)) {
 		order_take_inputs(c);
+		if (unlikely(control->follow))
+			log_wait_at_call(c->t, true);
 		if (replaying)
 			signals_deliver(c->t, true); /* one that came after they were taken */
 	}

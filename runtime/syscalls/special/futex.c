@@ -151,7 +151,7 @@ static void unordered(struct call *c)
 static void ordered_wait(struct call *c)
 {
 	struct thread *t = c->t;
-	bool goes = !replaying || log_goes_on(t);
+	bool goes = !replaying || control->follow || log_goes_on(t);
 	if (!goes) {
 		t->waits_futex = true; /* as it is told */
 		thread_stay(t);

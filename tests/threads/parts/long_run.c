@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -86,13 +87,14 @@ static void *waiter(void *unused)
 	return (void *)woken;
 }
 
-/* Nobody writes before the end. */
+/* Nobody writes before the end. The list is read before the call sleeps, and again after each signal. */
 static void *sleeper(void *unused)
 {
-	char c = 0;
+	static char c;
+	static struct iovec list = { &c, 1 };
 
 	(void)unused;
-	while (read(tube[0], &c, 1) < 0 && errno == EINTR)
+	while (readv(tube[0], &list, 1) < 0 && errno == EINTR)
 		;
 	return (void *)(unsigned long)c;
 }

@@ -14,14 +14,16 @@
 
 #define HELD_MAX 256 /* pieces that a thread keeps at once: more than one for each argument */
 
+struct held_piece {
+	uint64_t from, to; /* whole granules, no other piece has them */
+	uint64_t event;	   /* of the first */
+	const struct hook_site *site;
+};
+
 struct held_range {
 	uint32_t count; /* in held */
 	uint64_t parts; /* events of the group so far */
-	struct {
-		uint64_t from, to; /* whole granules, no other piece has them */
-		uint64_t event;	   /* of the first */
-		const struct hook_site *site;
-	} held[HELD_MAX];
+	struct held_piece held[HELD_MAX];
 };
 static uint32_t group_lock;
 
@@ -60,12 +62,16 @@ static void keep(struct thread *t, const struct order_ops *ops, const struct hoo
 		 uint64_t to)
 {
 	struct held_range *h = t->entered;
-	if (h->count == HELD_MAX)
-		cannot("a function of libc gets more than %d ranges of memory at once", (long)HELD_MAX);
-	h->held[h->count].from = from;
-	h->held[h->count].to = to;
-	h->held[h->count].event = t->self->events / 2 + h->parts;
-	h->held[h->count++].site = site;
+	uint64_t event = t->self->events / 2 + h->parts;
+	struct held_piece *last = h->count ? &h->held[h->count - 1] : 0;
+	/* of a long string each piece follows the one before */
+	if (last && last->to == from && last->site == site && last->event + (from - last->from) / GRANULE == event) {
+		last->to = to;
+	} else {
+		if (h->count == HELD_MAX)
+			cannot("a function of libc gets more than %d ranges of memory at once", (long)HELD_MAX);
+		h->held[h->count++] = (struct held_piece){ from, to, event, site };
+	}
 	for (uint64_t at = from; at < to; at += GRANULE) {
 		struct access a = granule_of(at, site);
 		t->order.event = t->self->events / 2 + h->parts++;

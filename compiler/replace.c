@@ -163,6 +163,12 @@ static bool is_replaced(LLVMValueRef f)
 	return !strncmp(LLVMGetValueName2(f, &len), PREFIX, sizeof PREFIX - 1) && !LLVMIsDeclaration(f);
 }
 
+/* What nobody calls: ours, with what only they call. Who looks at a program asks what it declares. */
+static bool is_idle(LLVMValueRef f)
+{
+	return !LLVMGetFirstUse(f) && (LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMInternalLinkage);
+}
+
 /* A copy in each module; what is not called goes away, also without optimising: libc may not have what it would
    call. */
 static void keep_inside(LLVMModuleRef module)
@@ -174,7 +180,7 @@ static void keep_inside(LLVMModuleRef module)
 		again = false;
 		for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
 			next = LLVMGetNextFunction(f);
-			if (is_replaced(f) && !LLVMGetFirstUse(f)) {
+			if (is_idle(f)) {
 				LLVMDeleteFunction(f);
 				again = true;
 			}

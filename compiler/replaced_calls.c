@@ -19,35 +19,26 @@
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
-BOTH(struct tm *, localtime_r, const time_t *time, struct tm *to)
-BOTH(struct tm *, gmtime_r, const time_t *time, struct tm *to)
 struct tm *__replaced_localtime(const time_t *time);
 struct tm *__replaced_gmtime(const time_t *time);
 char *__replaced_asctime(const struct tm *tm);
 char *__replaced_ctime(const time_t *time);
 char *__replaced_ctime_r(const time_t *time, char *to);
 
-struct tm *__replaced_localtime_r(const time_t *time, struct tm *to)
-{
-	time_t copy = *time;
-	struct tm tm;
+#define BREAK_DOWN(name)                                                \
+	BOTH(struct tm *, name, const time_t *time, struct tm *to)      \
+	struct tm *__replaced_##name(const time_t *time, struct tm *to) \
+	{                                                               \
+		time_t copy = *time;                                    \
+		struct tm tm;                                           \
+		if (!__theirs_##name(&copy, &tm))                       \
+			return NULL;                                    \
+		*to = tm;                                               \
+		return to;                                              \
+	}
 
-	if (!__theirs_localtime_r(&copy, &tm))
-		return NULL;
-	*to = tm;
-	return to;
-}
-
-struct tm *__replaced_gmtime_r(const time_t *time, struct tm *to)
-{
-	time_t copy = *time;
-	struct tm tm;
-
-	if (!__theirs_gmtime_r(&copy, &tm))
-		return NULL;
-	*to = tm;
-	return to;
-}
+BREAK_DOWN(localtime_r)
+BREAK_DOWN(gmtime_r)
 
 /* What these two return is one place for the whole program, as libc's is. */
 __attribute__((weak)) struct tm __heddle_broken_down;

@@ -292,6 +292,7 @@ static void renew_list(struct module *m)
 			r->size = now(r->size);
 			r->times = now(r->times);
 			r->other = now(r->other);
+			r->until = now(r->until);
 		}
 	}
 }

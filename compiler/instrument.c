@@ -216,9 +216,7 @@ static void walk_cas(struct module *m, LLVMValueRef inst)
 
 	a->flags |= (LLVMGetVolatile(inst) ? HOOK_SITE_VOLATILE : 0) |
 		    atomic_flags(LLVMGetCmpXchgSuccessOrdering(inst));
-	/* One that fails without a reason would fail at record and not at replay. */
-	if (a->shape != SHAPE_NONE)
-		LLVMSetWeak(inst, 0);
+	LLVMSetWeak(inst, 0); /* one that fails without a reason would fail at record and not at replay */
 }
 
 static uint64_t constant_length(LLVMValueRef length)
@@ -350,6 +348,16 @@ static void walk_loops(struct module *m, LLVMValueRef function, size_t first, si
 	free(h.blocks);
 }
 
+/* 16, or what the call promises. */
+static unsigned argument_alignment(LLVMValueRef call, unsigned n)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+	LLVMAttributeRef said = LLVMGetCallSiteEnumAttribute(call, n + 1, kind);
+	uint64_t align = said ? LLVMGetEnumAttributeValue(said) : 0;
+
+	return align > 16 ? (unsigned)align : 16;
+}
+
 /* An argument by value is read where the call is (x86-64): the read becomes a copy of its own, which is hooked. */
 static void copy_argument(struct module *m, LLVMValueRef function, LLVMValueRef call, unsigned n, LLVMTypeRef type)
 {
@@ -357,10 +365,11 @@ static void copy_argument(struct module *m, LLVMValueRef function, LLVMValueRef 
 
 	LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
 	LLVMValueRef own = LLVMBuildAlloca(builder, type, "");
-	LLVMSetAlignment(own, 16);
+	unsigned align = argument_alignment(call, n);
+	LLVMSetAlignment(own, align);
 	LLVMPositionBuilderBefore(builder, call);
 	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(call));
-	LLVMBuildMemCpy(builder, own, 16, LLVMGetOperand(call, n), 1, LLVMSizeOf(type));
+	LLVMBuildMemCpy(builder, own, align, LLVMGetOperand(call, n), 1, LLVMSizeOf(type));
 	LLVMSetOperand(call, n, own);
 	if (LLVMIsACallInst(call))
 		LLVMSetTailCall(call, false); /* it reads a local variable now */

@@ -169,6 +169,25 @@ char *__replaced_realpath(const char *path, char *to)
 	return found ? to : NULL;
 }
 
+/* With room for the longest name, or it is a fault of the program's. */
+char *__replaced___realpath_chk(const char *path, char *to, size_t room);
+
+char *__replaced___realpath_chk(const char *path, char *to, size_t room)
+{
+	if (room < PATH_MAX)
+		__chk_fail();
+	return __replaced_realpath(path, to);
+}
+
+int __replaced___gethostname_chk(char *to, size_t size, size_t room);
+
+int __replaced___gethostname_chk(char *to, size_t size, size_t room)
+{
+	if (size > room)
+		__chk_fail();
+	return __replaced_gethostname(to, size);
+}
+
 /* The program's template is only changed where its six X are, and only if there are any. */
 static bool copy_template(char small[PATH_MAX], const char *template)
 {

@@ -80,10 +80,21 @@ static void look(void *arg, LLVMValueRef object)
 	*answer = mine == -1 ? -1 : *answer < mine ? mine : *answer;
 }
 
+/* x86-64's __seg_gs and __seg_fs: where a thread keeps what is its own. */
+static bool is_by_segment(LLVMTypeRef type)
+{
+	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+		return false;
+	unsigned space = LLVMGetPointerAddressSpace(type);
+	return space == 256 || space == 257;
+}
+
 const char *select_private(LLVMValueRef addr)
 {
 	int answer = -2; /* no object seen */
 
+	if (is_by_segment(LLVMTypeOf(addr)))
+		return not_shared[WHY_TLS];
 	plugin_objects(addr, look, &answer);
 	return answer < 0 ? NULL : not_shared[answer];
 }
@@ -91,7 +102,7 @@ const char *select_private(LLVMValueRef addr)
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* Functions that are to be left alone: __attribute__((annotate("heddle_ignore"))), and those that choose an ifunc's
-   target, which run before there are thread-local variables. */
+   target, with what they call. */
 static LLVMValueRef *ignored;
 static size_t ignored_count;
 
@@ -99,6 +110,26 @@ static void ignore(LLVMValueRef function)
 {
 	ignored = realloc(ignored, (ignored_count + 1) * sizeof *ignored);
 	ignored[ignored_count++] = function;
+}
+
+static bool is_in(LLVMValueRef function)
+{
+	for (size_t i = 0; i < ignored_count; i++)
+		if (ignored[i] == function)
+			return true;
+	return false;
+}
+
+/* What it calls by name runs before there are thread-local variables, too. */
+static void ignore_with_callees(LLVMValueRef function)
+{
+	if (!LLVMIsAFunction(function) || LLVMIsDeclaration(function) || is_in(function))
+		return;
+	ignore(function);
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+			if (LLVMIsACallInst(i) || LLVMIsAInvokeInst(i))
+				ignore_with_callees(LLVMGetCalledValue(i));
 }
 
 static bool says_ignore(LLVMValueRef string)
@@ -125,8 +156,12 @@ void select_begin(struct module *m)
 				ignore(LLVMGetOperand(row, 0));
 		}
 	}
-	for (LLVMValueRef f = LLVMGetFirstGlobalIFunc(m->module); f; f = LLVMGetNextGlobalIFunc(f))
-		ignore(LLVMGetGlobalIFuncResolver(f));
+	for (LLVMValueRef f = LLVMGetFirstGlobalIFunc(m->module); f; f = LLVMGetNextGlobalIFunc(f)) {
+		LLVMValueRef chooses = LLVMGetGlobalIFuncResolver(f);
+		while (LLVMIsAGlobalAlias(chooses))
+			chooses = LLVMAliasGetAliasee(chooses);
+		ignore_with_callees(chooses);
+	}
 }
 
 bool select_ignored(struct module *m, LLVMValueRef function)
@@ -139,8 +174,5 @@ bool select_ignored(struct module *m, LLVMValueRef function)
 	    LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, naked) ||
 	    !strncmp(LLVMGetValueName2(function, &len), "__heddle_", 9))
 		return true;
-	for (size_t i = 0; i < ignored_count; i++)
-		if (ignored[i] == function)
-			return true;
-	return false;
+	return is_in(function);
 }

@@ -23,8 +23,8 @@ static void log_fault(struct thread *t, int sig, bool fatal, uint64_t addr, uint
 	log_commit(t, sizeof *all);
 }
 
-/* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop, which
-   nothing will see, since the process ends here. */
+/* Replay: was it fatal, and what was done with it? Hooked and fatal: it may be in the other copy of a loop or of a few
+   accesses, of which another comes first there. Nothing will see that, since the process ends here. */
 static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, uint64_t place, bool hooked,
 			bool *grouped, struct kernel_action *a)
 {
@@ -35,8 +35,8 @@ static bool check_fault(struct thread *t, int sig, uint64_t addr, uint64_t pc, u
 	TEXT(now, 128);
 	text_add(&now, "signal %d raised by the program at pc %x, address %x", (long)sig, pc, addr);
 	const struct fault_args *args = (const struct fault_args *)(e + 1);
-	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || (uint64_t)e->result != addr || args->place != place ||
-	    (args->pc != pc && !(hooked && e->flags & SIGNAL_FATAL))) {
+	if (!e || e->kind != ENTRY_FAULT || e->nr != sig || args->place != place ||
+	    ((args->pc != pc || (uint64_t)e->result != addr) && !(hooked && e->flags & SIGNAL_FATAL))) {
 		t->regs.pc = pc; /* only now: a handler that begins in a hook returns to the hook, not to its caller */
 		diverged(t, e, TEXT_OF(now));
 	}

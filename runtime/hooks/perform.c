@@ -59,15 +59,26 @@ static bool modify(struct access *a, enum hook_rmw op)
 	return r > 0;
 }
 
-/* 16 bytes, for the operations that exist in that size: exchange and the bitwise ones; sums carry. */
+/* 16 bytes: what is bitwise goes by halves; sums carry, and what is greater says the upper half first. */
 static void computed_wide(enum hook_rmw op, const uint64_t old[2], const uint64_t operand[2], uint64_t new[2])
 {
 	unsigned __int128 a = (unsigned __int128)old[1] << 64 | old[0],
-			  b = (unsigned __int128)operand[1] << 64 | operand[0];
-	unsigned __int128 r = op == HOOK_ADD ? a + b : a - b;
-	for (int i = 0; i < 2; i++)
-		new[i] = op == HOOK_ADD || op == HOOK_SUB ? (uint64_t)(r >> i * 64) :
-							    computed(op, old[i], operand[i], 8);
+			  b = (unsigned __int128)operand[1] << 64 | operand[0], r;
+	bool below = (__int128)a < (__int128)b;
+	switch (op) {
+	case HOOK_ADD: r = a + b; break;
+	case HOOK_SUB: r = a - b; break;
+	case HOOK_MAX: r = below ? b : a; break;
+	case HOOK_MIN: r = below ? a : b; break;
+	case HOOK_UMAX: r = a < b ? b : a; break;
+	case HOOK_UMIN: r = a < b ? a : b; break;
+	default:
+		for (int i = 0; i < 2; i++)
+			new[i] = computed(op, old[i], operand[i], 8);
+		return;
+	}
+	new[0] = (uint64_t)r;
+	new[1] = (uint64_t)(r >> 64);
 }
 
 static bool modify_wide(struct access *a, enum hook_rmw op)

@@ -10,7 +10,7 @@ import cells
 from harness import ROOT
 
 PARTS = os.path.join(ROOT, 'tests', 'compiler', 'parts')
-PROGRAMS = ['answers.c', 'assembler.c', 'atomics.c', 'callbacks.c', 'classes.cpp', 'containers.cpp', 'first_access.c', 'formats.c', 'jumps.c', 'lines.c', 'loops.c', 'scans.c', 'strings.c', 'text.c', 'thread_local.c', 'types.c', 'vectors.c']
+PROGRAMS = ['answers.c', 'assembler.c', 'atomics.c', 'callbacks.c', 'classes.cpp', 'containers.cpp', 'corners.c', 'first_access.c', 'formats.c', 'jumps.c', 'lines.c', 'loops.c', 'scans.c', 'strings.c', 'text.c', 'thread_local.c', 'types.c', 'vectors.c']
 # How they are built. The hooks must not be seen in any of these.
 WAYS = {
     'O2': ['-O2'],

@@ -61,7 +61,8 @@ void call_inputs(struct call *c)
 		if (!p)
 			continue;
 		if (io->rule == IN_STRING) {
-			const char *text = (const char *)c->real[io->arg];
+			/* the program's, also where the kernel gets another (special_open()) */
+			const char *text = (const char *)(c->inputs_taken ? c->inputs : c->args)[io->arg];
 			long n = user_strlen(text, PATH_ROOM);
 			if (n >= 0)
 				call_block(c, BLOCK_STRING, io->arg, p, (uint32_t)n, text);

@@ -156,8 +156,22 @@ int shape_ioctl(const uint64_t args[6], struct sys_io *io)
 			return EOPNOTSUPP;
 		break;
 	case 'f': /* an open end: extents, encryption, verity. All callers know this answer */
-		if (nr == 11 || (nr >= 19 && nr <= 27) || (nr >= 133 && nr <= 135))
+		if (nr == 11 || nr == 44 || (nr >= 19 && nr <= 27) || (nr >= 133 && nr <= 135))
 			return EOPNOTSUPP;
+		if (nr == 16 || nr == 17) /* PAGEMAP_SCAN, PROCMAP_QUERY: pointers inside; older kernels say so */
+			return ENOTTY;
+		break;
+	case 'X': /* open ends and pointers, but for FS_IOC_FSGETXATTR, FSSETXATTR, FIFREEZE, FITHAW, FITRIM */
+		if (nr == 31 || nr == 32 || (nr >= 119 && nr <= 121))
+			break;
+		return nr == 59 ? EOPNOTSUPP : -1;
+	case 'E': /* masks of events: a pointer inside; EVIOCSFF gives an id back */
+		if (nr == 0x92 || nr == 0x80)
+			return -1;
+		break;
+	case 0x12: /* BLKREPORTZONE: an open end */
+		if (nr == 130)
+			return -1;
 		break;
 	case 0x94: /* btrfs and FIDEDUPERANGE: open ends */ return nr == 54 ? EOPNOTSUPP : -1;
 	case 'A':  /* sound */

@@ -67,8 +67,11 @@ void special_open(struct call *c)
 		return;
 	}
 	take_path(c->args[arg], path, sizeof path);
-	if (!exe_link_set && names_own_exe(path))
+	if (!exe_link_set && names_own_exe(path)) {
+		if (c->t->hooked)
+			order_take_inputs(c); /* or it would do so later, and put its copy there */
 		c->real[arg] = (uint64_t)program_path;
+	}
 	long fd = named_descriptor(path);
 	call_run(c);
 	if (!c->restart && c->result >= 0)

@@ -114,16 +114,17 @@ static void record_mmap(struct call *c)
 	char key[SAVED_KEY_ROOM] = "";
 	call_begin(c);
 	bool fixed = a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
-	if (!(a[3] & MAP_ANONYMOUS) && a[1] && saved_file_log(c, 4, (int)a[4], key) == -ENODEV &&
-	    !is_zero_device((int)a[4]))
-		cannot("the program maps a device or another special file (descriptor %d), which cannot be recorded",
-		       a[4]);
+	bool special = !(a[3] & MAP_ANONYMOUS) && a[1] && saved_file_log(c, 4, (int)a[4], key) == -ENODEV &&
+		       !is_zero_device((int)a[4]);
 	if (fixed && is_ours(a[0], a[1]))
 		c->result = -ENOMEM;
 	else if (fixed)
 		c->result = SYS6(__NR_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
 	else
 		c->result = map_somewhere(a);
+	if (special && !is_error(c->result)) /* pipes, sockets and the like say no */
+		cannot("the program maps a device or another special file (descriptor %d), which cannot be recorded",
+		       a[4]);
 	code_mapped(c, key, c->result);
 	if (!is_error(c->result)) {
 		note_sharing(c);

@@ -95,11 +95,21 @@ static void attach_again(struct call *c)
 	keep((uint64_t)c->result, b->addr, c->args[0]);
 }
 
+/* After its bytes, which could not be written to what may only be read. */
+static void protect_again(const struct call *c)
+{
+	const struct segment *s = is_error(c->result) ? 0 : find((uint64_t)c->result);
+	if (s)
+		SYS3(__NR_mprotect, s->addr, s->size,
+		     PROT_READ | (c->args[2] & SHM_RDONLY ? 0 : PROT_WRITE) | (c->args[2] & SHM_EXEC ? PROT_EXEC : 0));
+}
+
 void special_shmat(struct call *c)
 {
 	if (replaying) {
 		c->before_bytes = attach_again;
 		call_replay(c);
+		protect_again(c);
 	} else {
 		record_shmat(c);
 	}

@@ -248,9 +248,9 @@ static void print_order(const struct entry *e)
 	fprintf(out, "%" PRId64 " bytes of the order log", e->result);
 	while (at < end) {
 		uint64_t head = number_get(&at, end);
-		uint64_t numbers[15];
+		uint64_t numbers[15] = { 0 };
 		unsigned n = head & 15;
-		char text[200];
+		char text[200] = "";
 		fprintf(out, "\n          +%-6" PRIu64, head >> 4);
 		for (unsigned i = 0; i < n; i++)
 			fprintf(out, " %" PRIu64, numbers[i] = number_get(&at, end));

@@ -132,7 +132,7 @@ static void place_mapped(const struct entry *e, char *opened[DESCRIPTORS])
 
 	if (e->kind != ENTRY_SYSCALL || (uint64_t)e->result > -4096ull)
 		return;
-	if (e->nr == SYS_openat && e->result < DESCRIPTORS && (b = find_block(e, BLOCK_STRING, 1))) {
+	if (e->nr == SYS_openat && (uint64_t)e->result < DESCRIPTORS && (b = find_block(e, BLOCK_STRING, 1))) {
 		free(opened[e->result]);
 		opened[e->result] = strndup((const char *)(b + 1), b->len);
 	}
@@ -363,6 +363,10 @@ static int run_gdbserver(long port)
 			break;
 		else
 			tree_signal(s.tree, &info, 10);
+	if (!is_traced((pid_t)a->pid)) {
+		tree_kill();
+		die("gdbserver has not taken the replay; is port %ld in use? Choose another", port);
+	}
 	a->go = 1; /* it is stopped, and goes when the debugger says so */
 	note("the replay waits for a debugger: `gdb -x %s -ex 'target remote %s'`", s.script, where);
 	return run_until_end_of(server);

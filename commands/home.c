@@ -118,14 +118,30 @@ void home_find_sites(struct control *c)
 		*c->sites = 0;
 }
 
+/* Other programs have files of that name, too. One that is damaged is a trace's if there is a log. */
+static bool is_our_meta(const char *path, const char *dir)
+{
+	char start[64] = "", log[PATH_ROOM + 16];
+	FILE *f = fopen(path, "re");
+
+	if (f && fread(start, 1, sizeof start - 1, f) && strstr(start, "\"heddle\": \"trace\"")) {
+		fclose(f);
+		return true;
+	}
+	if (f)
+		fclose(f);
+	snprintf(log, sizeof log, "%s/p0.t0.log", dir);
+	return !access(log, F_OK);
+}
+
 bool is_trace(const char *path)
 {
 	char part[PATH_ROOM + 16];
 	struct stat st;
 
 	snprintf(part, sizeof part, "%s/meta.json", path);
-	if (!lstat(part, &st))
-		return S_ISREG(st.st_mode);
+	if (!lstat(part, &st) && S_ISREG(st.st_mode) && is_our_meta(part, path))
+		return true;
 	snprintf(part, sizeof part, "%s/control", path); /* killed in its first milliseconds */
 	return !lstat(part, &st) && S_ISREG(st.st_mode) && st.st_size == CONTROL_SIZE;
 }

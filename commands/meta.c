@@ -45,6 +45,7 @@
 #include <xxhash.h>
 #include "meta.h"
 #include "commands/sites.h"
+#include "runtime/memory/map.h"
 #include "runtime/order/order.h"
 
 #define META_MAX (64u << 20) /* arguments and environment are far smaller: 6 MiB on Linux */
@@ -273,23 +274,36 @@ static json_t *settings_of(const struct control *control)
 	return settings;
 }
 
+/* A sentence with names of files in it, perhaps cut off in the middle of a letter. */
+static json_t *level_of(const char *program, bool every)
+{
+	char level[2048];
+
+	sites_level(program, every, level, sizeof level);
+	json_t *text = json_string(level);
+	for (char *p = level; !text && *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	return text ? text : json_string(level);
+}
+
 void meta_begin(struct meta *meta, const char *dir, const char *program, char **argv, const struct tree *tree)
 {
 	const struct control *control = tree->control;
-	char cwd[PATH_ROOM], level[2048];
+	char cwd[PATH_ROOM];
 	struct trace_problem problem;
 	json_t *masked = json_array();
 
-	sites_level(program, control->every, level, sizeof level);
 	memset(meta, 0, sizeof *meta);
 	snprintf(meta->dir, sizeof meta->dir, "%s", dir);
 	if (!getcwd(cwd, sizeof cwd))
 		strcpy(cwd, "(unreachable)");
-	meta->json = json_pack("{ss si so so so so so so so ss so sb}", "heddle", "trace", "version", TRACE_VERSION,
+	meta->json = json_pack("{ss si so so so so so so so so so sb}", "heddle", "trace", "version", TRACE_VERSION,
 			       "machine", machine(), "program", text_to_json(program, strlen(program)), "argv",
 			       text_list(argv), "env", environment(control, masked), "cwd",
 			       text_to_json(cwd, strlen(cwd)), "rlimits", limits(tree), "settings",
-			       settings_of(control), "level", level, "started", time_now(), "finished", 0);
+			       settings_of(control), "level", level_of(program, control->every), "started", time_now(),
+			       "finished", 0);
 	if (!meta->json)
 		abort();
 	if (control->masks)
@@ -479,7 +493,7 @@ static int read_streams(struct meta *meta, const char *path, struct trace_proble
 		abort();
 	json_array_foreach (all, i, one) {
 		struct trace_stream *s = &list->streams[i];
-		if (!get_number(one, "image", UINT32_MAX, &image) || !get_number(one, "slot", UINT32_MAX, &slot) ||
+		if (!get_number(one, "image", UINT32_MAX, &image) || !get_number(one, "slot", MAP_SLOTS - 1, &slot) ||
 		    !get_number(one, "raw", INT64_MAX, &s->raw) || !get_number(one, "events", INT64_MAX, &s->events))
 			return wrong_member(path, "streams", problem);
 		s->image = (unsigned)image;

@@ -627,6 +627,7 @@ static int run_and_tell(struct replay *r)
 static int run_replay(int argc, char **argv)
 {
 	static struct replay r = { .repeat = 1, .pid = -1, .image = -1, .solve_time = 60 };
+	static long port = -1;
 	const struct option_row options[] = {
 		{ "repeat", 0, OPTION_NUMBER, &r.repeat },
 		{ "checkpoint", 0, OPTION_TEXT, &r.checkpoint },
@@ -642,7 +643,7 @@ static int run_replay(int argc, char **argv)
 		{ "work-dir", 0, OPTION_TEXT, &r.work_dir },
 		{ "program", 0, OPTION_TEXT, &r.program },
 		{ "gdb", 0, OPTION_FLAG, &r.debug.gdb },
-		{ "gdb-port", 0, OPTION_NUMBER, &r.debug.port },
+		{ "gdb-port", 0, OPTION_NUMBER, &port },
 		{ "save", 0, OPTION_TEXT, &r.save },
 		{ "from", 0, OPTION_TEXT, &r.from },
 		{ "follow", 0, OPTION_FLAG, &r.follow },
@@ -650,6 +651,9 @@ static int run_replay(int argc, char **argv)
 	};
 
 	argc = read_options(argc, argv, options, false);
+	if (port != -1 && (port < 1 || port > 65535))
+		usage("--gdb-port wants a port, 1 to 65535");
+	r.debug.port = port == -1 ? 0 : port;
 	if (r.debug.gdb || r.debug.port)
 		argc = debug_read_words(&r.debug, argc, argv);
 	if (argc > 1)

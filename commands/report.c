@@ -85,8 +85,8 @@ static int run_report(int argc, char **argv)
 		usage("one trace at a time: %s or %s?", argv[0], argv[1]);
 	open_trace(&meta, argv[0]);
 	meta_need_same_machine(&meta);
+	timeline_read(&t, &meta); /* before the page that was there is gone */
 	FILE *out = open_output(output, meta.dir, path);
-	timeline_read(&t, &meta);
 	put_page(&t, out);
 	if (fflush(out) || ferror(out))
 		die("%s: %s", out == stdout ? "standard output" : path, strerror(errno));

@@ -59,7 +59,7 @@ static void add(unsigned image, uint64_t here, uint64_t there)
 void violations_see(const struct order_scheme *scheme, unsigned image, const struct entry *e)
 {
 	const uint8_t *at = (const uint8_t *)(trace_args(e) + 1), *end = at + e->result;
-	uint64_t numbers[15], sites[2], more;
+	uint64_t numbers[15] = { 0 }, sites[2], more;
 
 	while (scheme && at < end) {
 		unsigned n = number_get(&at, end) & 15;

@@ -47,12 +47,20 @@ static const char *order_flaw(const struct entry *e, uint32_t at)
 		       NULL;
 }
 
+/* Who reads them takes these for granted. */
+static const uint8_t least_args[ENTRY_KINDS] = {
+	[ENTRY_EDGE] = 2,   [ENTRY_FUTEX] = 2,	[ENTRY_SYNC] = 1,    [ENTRY_LAST] = 1,
+	[ENTRY_VERIFY] = 1, [ENTRY_THREAD] = 1, [ENTRY_COUNTER] = 1,
+};
+
 static const char *kind_flaw(const struct entry *e, const struct trace_state *state)
 {
 	bool signal = e->kind == ENTRY_SIGNAL || e->kind == ENTRY_FAULT;
 
 	if (e->kind == ENTRY_NONE || e->kind >= ENTRY_KINDS)
 		return "unknown kind";
+	if (ENTRY_ARGS(e->flags) < least_args[e->kind])
+		return "too few numbers";
 	if (signal && (e->nr < 1 || e->nr > 64))
 		return "no such signal";
 	if (!signal && e->flags & SIGNAL_FLAGS)

@@ -45,6 +45,12 @@ def case_list_and_remove(t):
     os.mkdir(t.path('home', 'mine'))
     refused = t.run([t.heddle, 'rm', 'mine'], env=env)
     t.check(refused.status == CANNOT and os.path.isdir(t.path('home', 'mine')), f'rm of what is no trace: {refused}')
+    with open(t.path('home', 'mine', 'meta.json'), 'w') as file:
+        file.write('{"title": "of another program"}')
+    refused = t.run([t.heddle, 'rm', 'mine'], env=env)
+    t.run_well([t.heddle, 'rm', '--all'], env=env)
+    t.check(refused.status == CANNOT and os.path.exists(t.path('home', 'mine', 'meta.json')), f'rm of what another program has made: {refused}')
+    t.check(not os.path.exists(t.path('home', 'echo-2')), 'rm --all')
 
 
 def case_dump(t):

@@ -19,6 +19,7 @@
 #include <string.h>
 #include "compiler/internal.h"
 #include "compiler/points_to.h"
+#include "compiler/races/objects.h"
 
 /* What is known about a function. */
 struct function {
@@ -152,6 +153,15 @@ static bool run_by_threads(struct function *f)
 
 static bool some_taken_creates;
 
+/* A function of a library that is called by its address. */
+static bool some_declared_creates(void)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
+		if (LLVMIsDeclaration(f) && address_taken(f) && points_to_function_creates(f))
+			return true;
+	return false;
+}
+
 static bool call_creates(LLVMValueRef call)
 {
 	struct function *callee = direct(call);
@@ -199,13 +209,28 @@ static void add_successors(LLVMBasicBlockRef block)
 			late[late_count++] = LLVMGetSuccessor(end, i);
 }
 
-static void find_late(void)
+/* longjmp leads from where there are threads to where there were none yet. */
+static bool comes_back(void)
 {
-	late = calloc(LLVMCountBasicBlocks(main_function) + 1, sizeof *late);
-	late_count = 0;
 	EACH_INSTRUCTION(main_function, b, i)
 	{
-		if (is_call(i) && call_creates(i))
+		if (is_call(i) && external_returns_twice(i))
+			return true;
+	}
+	return false;
+}
+
+static void find_late(void)
+{
+	bool all = find_function(main_function)->creates && comes_back();
+
+	late = calloc(LLVMCountBasicBlocks(main_function) + 1, sizeof *late);
+	late_count = 0;
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(main_function); b && all; b = LLVMGetNextBasicBlock(b))
+		late[late_count++] = b;
+	EACH_INSTRUCTION(main_function, b, i)
+	{
+		if (!all && is_call(i) && call_creates(i))
 			add_successors(b);
 	}
 	for (size_t n = 0; n < late_count; n++)
@@ -244,6 +269,18 @@ static bool not_before(struct function *f)
 	return changed;
 }
 
+/* A constructor whose address nothing has but the list of them. */
+static bool is_only_listed(LLVMValueRef f)
+{
+	unsigned uses = 0;
+
+	for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef user = LLVMGetUser(u);
+		uses += !LLVMIsAInstruction(user) || !is_call(user) || LLVMGetCalledValue(user) != f;
+	}
+	return uses == 1;
+}
+
 /* Constructors of the program run before main, unless one of them creates a thread. */
 static void mark_constructors(void)
 {
@@ -259,7 +296,7 @@ static void mark_constructors(void)
 			if (!row)
 				continue;
 			creates |= row->creates;
-			if (pass && !creates && row->function != main_function)
+			if (pass && !creates && row->function != main_function && !row->outside && is_only_listed(f))
 				row->before = true;
 		}
 }
@@ -373,6 +410,8 @@ static uint64_t after(LLVMValueRef i, uint64_t held)
 {
 	if (!is_call(i))
 		return held;
+	if (external_returns_twice(i))
+		return 0;
 	if (calls(i, "pthread_mutex_lock"))
 		return held | mutex_bit(i);
 	return held & ~call_unlocks(i);
@@ -440,6 +479,38 @@ static void each_address(const struct access *a, void (*visit)(const struct acce
 }
 
 static uint64_t held_now;
+static uint64_t misused; /* mutexes that somebody releases who does not hold them, or makes anew */
+
+static bool is_misuse(LLVMValueRef call, uint64_t held)
+{
+	if (calls(call, "pthread_mutex_init"))
+		return true;
+	return calls(call, "pthread_mutex_unlock") && !(held & mutex_bit(call));
+}
+
+static void find_misused(void)
+{
+	misused = 0;
+	for (size_t n = 0; n < function_count; n++) {
+		size_t count = 0;
+		struct held *held = NULL;
+		EACH_INSTRUCTION(functions[n].function, b, i)
+		{
+			bool look = is_call(i) && LLVMGetNumArgOperands(i) && mutex_bit(i) && is_misuse(i, 0) &&
+				    !is_before(i);
+			if (!look)
+				continue;
+			if (!held)
+				held = mutexes_held(functions[n].function, &count);
+			uint64_t now = find_held(held, count, b)->mutexes;
+			for (LLVMValueRef k = LLVMGetFirstInstruction(b); k != i; k = LLVMGetNextInstruction(k))
+				now = after(k, now);
+			if (is_misuse(i, now))
+				misused |= mutex_bit(i);
+		}
+		free(held);
+	}
+}
 
 static void note_access(const struct access *a, LLVMValueRef addr, bool write)
 {
@@ -450,7 +521,7 @@ static void note_access(const struct access *a, LLVMValueRef addr, bool write)
 	c->by_threads |= find_function(f)->by_threads;
 	c->written_late |= write && !before;
 	if (!before)
-		c->guards &= held_now;
+		c->guards &= held_now & ~misused;
 }
 
 static void note_accesses(void)
@@ -459,6 +530,7 @@ static void note_accesses(void)
 	struct held *held = NULL;
 	size_t count = 0;
 
+	find_misused();
 	for (size_t n = 0; n < m->count; n++) {
 		const struct access *a = &m->accesses[n];
 		if (a->shape == SHAPE_NONE)
@@ -535,7 +607,7 @@ void escape_apply(struct module *module)
 		return;
 	list_functions();
 	list_mutexes();
-	some_taken_creates = false;
+	some_taken_creates = some_declared_creates();
 	taken_unlock = 0;
 	points_to_solve(m, main_function, mutex_count ? (~(uint64_t)0 >> (64 - mutex_count)) : 0);
 	settle(run_by_threads);

@@ -283,11 +283,11 @@ bool points_to_may_create(LLVMValueRef call)
 {
 	LLVMValueRef callee = points_to_callee(call);
 
-	if (LLVMIsAInlineAsm(callee)) {
-		size_t len;
-		const char *text = LLVMGetInlineAsmAsmString(callee, &len);
-		return len && (strstr(text, "svc") || strstr(text, "syscall")); /* clone, perhaps */
-	}
+	return LLVMIsAInlineAsm(callee) ? external_asm_leaves(callee) : points_to_function_creates(callee);
+}
+
+bool points_to_function_creates(LLVMValueRef callee)
+{
 	if (!LLVMIsAFunction(callee))
 		return true;
 	const char *name = name_of(callee);
@@ -334,7 +334,7 @@ static bool in_ranges(const struct access *a, LLVMValueRef addr)
 
 static bool holds_pointer(const struct range *r)
 {
-	return r->form == RANGE_BYTES && (!LLVMIsAConstantInt(r->size) || LLVMConstIntGetZExtValue(r->size) == 8);
+	return r->form == RANGE_BYTES && (!LLVMIsAConstantInt(r->size) || LLVMConstIntGetZExtValue(r->size) >= 8);
 }
 
 /* A pointer that libc's list describes is used and forgotten, but may be in the result or behind another argument. */
@@ -615,15 +615,27 @@ static bool is_local(LLVMValueRef global)
 	return LLVMGetLinkage(global) == LLVMInternalLinkage || LLVMGetLinkage(global) == LLVMPrivateLinkage;
 }
 
+/* What others know by another name. */
+static void visit_aliases(void)
+{
+	for (LLVMValueRef a = LLVMGetFirstGlobalAlias(m->module); a; a = LLVMGetNextGlobalAlias(a)) {
+		LLVMValueRef g = LLVMAliasGetAliasee(a);
+		if (!is_local(a) && LLVMIsAGlobalVariable(g))
+			join(arrow(node_of_key((uintptr_t)g)), UNKNOWN);
+	}
+}
+
 static void visit_globals(void)
 {
+	visit_aliases();
 	for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g)) {
 		if (!strncmp(name_of(g), "llvm.", 5))
 			continue;
 		node object = arrow(node_of_key((uintptr_t)g));
 		if (!LLVMIsThreadLocal(g))
 			nodes[object].facts.shared = true;
-		if (!is_local(g))
+		const char *section = LLVMGetSection(g);
+		if (!is_local(g) || (section && *section)) /* __start_SECTION leads to it */
 			join(object, UNKNOWN);
 		if (!LLVMIsDeclaration(g)) {
 			node content = value(LLVMGetInitializer(g));

@@ -28,6 +28,7 @@ void points_to_end(void);
 LLVMValueRef points_to_callee(LLVMValueRef call);
 /* Of a function that is not seen: may it create a thread or call the program back? */
 bool points_to_may_create(LLVMValueRef call);
+bool points_to_function_creates(LLVMValueRef callee); /* of one that is not seen */
 
 /* Of less than 8 bytes: may it be a part of a pointer, moved here as it is? Not what was compared or calculated: shifts
    and the like only move it. */

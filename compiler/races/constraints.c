@@ -372,7 +372,7 @@ static void open_function(LLVMValueRef f)
 	solve_give(value_result(f));
 }
 
-/* Destructors; what an ifunc chooses; what assembler may know. */
+/* Destructors; what an ifunc chooses; what assembler may know; what others know by another name. */
 static void visit_hidden(void)
 {
 	static const char *const lists[] = { "llvm.global_dtors", "llvm.used", "llvm.compiler.used" };
@@ -382,6 +382,9 @@ static void visit_hidden(void)
 		if (g && LLVMGetInitializer(g))
 			solve_give(value_node(LLVMGetInitializer(g)));
 	}
+	for (LLVMValueRef a = LLVMGetFirstGlobalAlias(m->module); a; a = LLVMGetNextGlobalAlias(a))
+		if (!is_local(a))
+			solve_give(value_node(LLVMAliasGetAliasee(a)));
 	for (LLVMValueRef f = LLVMGetFirstGlobalIFunc(m->module); f; f = LLVMGetNextGlobalIFunc(f))
 		if (LLVMIsAFunction(LLVMGetGlobalIFuncResolver(f)))
 			solve_give(value_result(LLVMGetGlobalIFuncResolver(f)));

@@ -55,7 +55,7 @@ static bool is_pointer(const struct range *r)
 
 static bool holds_pointer(const struct range *r)
 {
-	return is_pointer(r) || (r->form == RANGE_BYTES && !LLVMIsAConstantInt(r->size));
+	return r->form == RANGE_BYTES && (!LLVMIsAConstantInt(r->size) || LLVMConstIntGetZExtValue(r->size) >= 8);
 }
 
 static bool allocates(LLVMValueRef call)

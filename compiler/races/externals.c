@@ -228,6 +228,18 @@ enum external external_kind(LLVMValueRef function)
 		       EXTERNAL_UNKNOWN;
 }
 
+bool external_asm_leaves(LLVMValueRef text_and_constraints)
+{
+	static const char *const ways[] = { "svc", "syscall", "call", "blr", "bl ", "bl\t" };
+	size_t len;
+	const char *text = LLVMGetInlineAsmAsmString(text_and_constraints, &len);
+
+	for (size_t i = 0; len && i < sizeof ways / sizeof *ways; i++)
+		if (strstr(text, ways[i]))
+			return true;
+	return false;
+}
+
 bool external_copies(LLVMValueRef function)
 {
 	static const char *const names[] = { "__memcpy_chk", "__memmove_chk", "__mempcpy_chk", "memccpy",

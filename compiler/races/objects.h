@@ -99,6 +99,8 @@ enum external {
 };
 enum external external_kind(LLVMValueRef function);
 const char *external_name(LLVMValueRef function);
+/* Inline assembler that makes a system call (clone, perhaps) or calls a function. */
+bool external_asm_leaves(LLVMValueRef text_and_constraints);
 bool external_copies(LLVMValueRef function);	/* from its second argument to its first */
 bool external_returns_twice(LLVMValueRef call); /* setjmp */
 #endif

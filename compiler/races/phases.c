@@ -15,7 +15,8 @@
 
 enum { MOST_PIECES = 20000, MOST_CALLS_OF_BLOCK = 1 << 16 };
 
-static bool *waits; /* by function: does it wait, for the walk at hand? */
+static bool *waits;  /* by function: may it wait, for the walk at hand? */
+static bool *always; /* does it surely, before it returns? */
 static const struct walk *current;
 
 static bool is_wait(const struct call *c)
@@ -28,13 +29,53 @@ bool phases_function_waits(uint32_t function)
 	return waits[function];
 }
 
-bool phases_waits(const struct call *c)
+static bool may_wait(const struct call *c)
 {
 	bool any = is_wait(c);
 
 	for (uint32_t k = 0; k < c->callee_count; k++)
 		any |= waits[c->callees[k]];
 	return any;
+}
+
+bool phases_surely_waits(const struct call *c)
+{
+	return is_wait(c) || (c->callee_count == 1 && !c->outside && always[c->callees[0]]);
+}
+
+/* From this block on, can the function return without a wait? `seen` by block of the function. */
+static bool may_pass(const struct function *f, uint32_t block, bool *seen)
+{
+	const struct block *b = &program.blocks[block];
+
+	if (seen[block - f->first_block])
+		return false;
+	seen[block - f->first_block] = true;
+	for (uint32_t i = 0; i < b->call_count; i++)
+		if (phases_surely_waits(&program.calls[b->first_call + i]))
+			return false;
+	if (LLVMIsAReturnInst(LLVMGetBasicBlockTerminator(b->ref)))
+		return true;
+	for (uint32_t i = 0; i < b->next_count; i++)
+		if (may_pass(f, b->next[i], seen))
+			return true;
+	return false;
+}
+
+/* From none on: what is believed of one function is true of those that it calls. */
+static void find_sure_functions(void)
+{
+	memset(always, 0, program.function_count * sizeof *always);
+	for (bool again = true; again;) {
+		again = false;
+		for (uint32_t i = 0; i < program.function_count; i++) {
+			const struct function *f = &program.functions[i];
+			bool *seen = waits[i] && !always[i] && f->block_count ? calloc(f->block_count, 1) : NULL;
+			if (seen && !may_pass(f, f->first_block, seen))
+				again = always[i] = true;
+			free(seen);
+		}
+	}
 }
 
 static void find_waiting_functions(const struct walk *w)
@@ -46,11 +87,12 @@ static void find_waiting_functions(const struct walk *w)
 		for (uint32_t i = 0; i < program.call_count; i++) {
 			uint32_t in = program.blocks[program.calls[i].block].function;
 			/* A barrier of the program's own is no function that waits: it is the wait. */
-			if (waits[in] || barriers_is_one(in) || !phases_waits(&program.calls[i]))
+			if (waits[in] || barriers_is_one(in) || !may_wait(&program.calls[i]))
 				continue;
 			again = waits[in] = true;
 		}
 	}
+	find_sure_functions();
 }
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
@@ -489,6 +531,7 @@ bool phases_meet(const struct party *a, unsigned x, const struct party *b, unsig
 void phases_begin(void)
 {
 	waits = calloc(program.function_count + 1, sizeof *waits);
+	always = calloc(program.function_count + 1, sizeof *always);
 	memset(known, 0, sizeof known);
 	memset(meetings, 0, sizeof meetings);
 	current = NULL;
@@ -508,6 +551,7 @@ void phases_end(void)
 			free(m->same);
 		}
 	free(waits);
+	free(always);
 	free(list);
 	free(ways);
 	list = NULL;

@@ -76,8 +76,8 @@ struct meeting *phases_meeting(unsigned team, bool with_main);
    is not. */
 #define ANY_CHAIN UINT32_MAX
 uint64_t phases_events(const struct segment *s, LLVMValueRef inst, uint32_t chain);
-/* May it wait, for the team of the meeting that was asked for last? */
-bool phases_waits(const struct call *c);
+/* Does it surely wait before it returns, for the team of the meeting that was asked for last? */
+bool phases_surely_waits(const struct call *c);
 bool phases_function_waits(uint32_t function);
 /* Can two threads be in these segments, if these events come next? */
 bool phases_agree(const struct meeting *m, unsigned p, uint64_t events_p, unsigned q, uint64_t events_q);

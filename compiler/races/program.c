@@ -72,11 +72,8 @@ static void add_call(LLVMValueRef inst, uint32_t block)
 	program.blocks[block].call_count++;
 	c->outside = objects_callees(inst, add_callee, c);
 	if (LLVMIsAInlineAsm(callee)) {
-		size_t len;
-		const char *text = LLVMGetInlineAsmAsmString(callee, &len);
-		bool system = len && (strstr(text, "svc") || strstr(text, "syscall")); /* clone, perhaps */
 		c->outside = true;
-		c->kind = system ? EXTERNAL_UNKNOWN : EXTERNAL_HARMLESS;
+		c->kind = external_asm_leaves(callee) ? EXTERNAL_UNKNOWN : EXTERNAL_HARMLESS;
 	} else if (LLVMIsAFunction(callee) && LLVMIsDeclaration(callee))
 		c->kind = external_kind(callee);
 	const struct bits *set = LLVMIsAFunction(callee) || LLVMIsAInlineAsm(callee) ? NULL : objects_of(callee);

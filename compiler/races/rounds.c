@@ -116,7 +116,7 @@ static void enter(struct search *s, uint32_t from, uint32_t to, unsigned state)
 	s->todo[s->count++] = (to - s->first) * STATES + state;
 }
 
-/* Through a block, from this instruction on, until something waits. */
+/* Through a block, from this instruction on, until something waits for sure. */
 static void pass(struct search *s, uint32_t block, LLVMValueRef from, unsigned state)
 {
 	const struct block *b = &program.blocks[block];
@@ -125,7 +125,7 @@ static void pass(struct search *s, uint32_t block, LLVMValueRef from, unsigned s
 		const struct call *c = program_call(i);
 		if (i == s->target)
 			s->found |= (uint8_t)(1u << state);
-		if (c && phases_waits(c) && c->callee_count < 2)
+		if (c && phases_surely_waits(c))
 			return;
 	}
 	for (uint32_t i = 0; i < b->next_count; i++)

@@ -1,12 +1,12 @@
 /*
- * A text of a megabyte and more that one thread cuts with zeros, and others walk through: with strlen now and then, and
+ * A text of a megabyte and more that one thread cuts with zeros, and others walk through: with strlen at the end, and
  * line by line with strchr, strtol, strspn and strstr. What could go wrong: a string that is entered in hundreds of
  * pieces is one thing for everybody else; who stops early has read no more than that.
  */
 // run: fails
 #include "bugs.h"
 
-enum { SIZE = 1200 * 1024, LINE = 48, WALKS = 40, LONG = 2 };
+enum { SIZE = 1200 * 1024, LINE = 48, WALKS = 20, ROUNDS = 24 };
 static char text[SIZE + 1];
 static uint64_t seen[TEAM_MAX];
 static unsigned shorter[TEAM_MAX];
@@ -47,16 +47,14 @@ static void work(unsigned me)
 		cut(me);
 		return;
 	}
-	for (unsigned i = 0; i < rounds(60); i++) {
+	for (unsigned i = 0; i < rounds(ROUNDS); i++)
 		walk(me);
-		if (me == 1 && i % (rounds(60) / LONG + 1) == 0) {
-			size_t n = strlen(text);
-			note(&seen[me], n);
-			shorter[me] += n < SIZE;
-		}
-	}
-	if (me == 1)
+	if (me == 1) {
+		size_t n = strlen(text);
+		note(&seen[me], n);
+		shorter[me] += n < SIZE;
 		over = 1;
+	}
 }
 
 int main(int argc, char **argv)

@@ -29,6 +29,7 @@ struct function {
 	bool creates;		     /* may lead to the creation of a thread */
 	bool before;		     /* runs only before the first thread is created */
 	uint64_t unlocks;	     /* mutexes that it may release, also through what it calls */
+	uint64_t wants;		     /* those of them that its caller must hold */
 };
 
 static struct module *m;
@@ -437,14 +438,15 @@ static struct held *find_held(struct held *all, size_t count, LLVMBasicBlockRef 
 	return bsearch(&key, all, count, sizeof *all, compare_held);
 }
 
-static struct held *mutexes_held(LLVMValueRef function, size_t *count)
+/* `entry_held`: by the caller. */
+static struct held *mutexes_held(LLVMValueRef function, uint64_t entry_held, size_t *count)
 {
 	struct held *all = calloc(LLVMCountBasicBlocks(function) + 1, sizeof *all);
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
 
 	*count = 0;
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
-		all[(*count)++] = (struct held){ b, b == entry ? 0 : UINT64_MAX };
+		all[(*count)++] = (struct held){ b, b == entry ? entry_held : UINT64_MAX };
 	qsort(all, *count, sizeof *all, compare_held);
 	for (bool changed = true; changed;) {
 		changed = false;
@@ -481,35 +483,50 @@ static void each_address(const struct access *a, void (*visit)(const struct acce
 static uint64_t held_now;
 static uint64_t misused; /* mutexes that somebody releases who does not hold them, or makes anew */
 
-static bool is_misuse(LLVMValueRef call, uint64_t held)
+/* The mutexes that are held before this instruction, if the caller holds `entry`. */
+static uint64_t held_before(LLVMValueRef inst, uint64_t entry)
 {
-	if (calls(call, "pthread_mutex_init"))
-		return true;
-	return calls(call, "pthread_mutex_unlock") && !(held & mutex_bit(call));
+	LLVMBasicBlockRef block = LLVMGetInstructionParent(inst);
+	size_t count = 0;
+	struct held *all = mutexes_held(LLVMGetBasicBlockParent(block), entry, &count);
+	uint64_t held = find_held(all, count, block)->mutexes;
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != inst; i = LLVMGetNextInstruction(i))
+		held = after(i, held);
+	free(all);
+	return held;
 }
 
-static void find_misused(void)
+/* What a call releases without having taken it. */
+static uint64_t wanted_by(LLVMValueRef call)
 {
-	misused = 0;
-	for (size_t n = 0; n < function_count; n++) {
-		size_t count = 0;
-		struct held *held = NULL;
-		EACH_INSTRUCTION(functions[n].function, b, i)
-		{
-			bool look = is_call(i) && LLVMGetNumArgOperands(i) && mutex_bit(i) && is_misuse(i, 0) &&
-				    !is_before(i);
-			if (!look)
-				continue;
-			if (!held)
-				held = mutexes_held(functions[n].function, &count);
-			uint64_t now = find_held(held, count, b)->mutexes;
-			for (LLVMValueRef k = LLVMGetFirstInstruction(b); k != i; k = LLVMGetNextInstruction(k))
-				now = after(k, now);
-			if (is_misuse(i, now))
-				misused |= mutex_bit(i);
-		}
-		free(held);
+	struct function *callee = direct(call);
+
+	if (calls(call, "pthread_mutex_init")) {
+		misused |= mutex_bit(call);
+		return 0;
 	}
+	return calls(call, "pthread_mutex_unlock") ? mutex_bit(call) : callee ? callee->wants : 0;
+}
+
+/* What its caller must hold, for all that it releases. */
+static bool find_wanted(struct function *f)
+{
+	uint64_t before = f->wants | misused;
+
+	EACH_INSTRUCTION(f->function, b, i)
+	{
+		if (!is_call(i) || is_before(i))
+			continue;
+		uint64_t wanted = wanted_by(i);
+		if (!wanted)
+			continue;
+		misused |= wanted & ~held_before(i, UINT64_MAX);
+		f->wants |= wanted & ~held_before(i, 0);
+	}
+	if (f->address_taken || f->outside || f->function == main_function)
+		misused |= f->wants;
+	return (f->wants | misused) != before;
 }
 
 static void note_access(const struct access *a, LLVMValueRef addr, bool write)
@@ -530,7 +547,8 @@ static void note_accesses(void)
 	struct held *held = NULL;
 	size_t count = 0;
 
-	find_misused();
+	misused = 0;
+	settle(find_wanted);
 	for (size_t n = 0; n < m->count; n++) {
 		const struct access *a = &m->accesses[n];
 		if (a->shape == SHAPE_NONE)
@@ -539,7 +557,7 @@ static void note_accesses(void)
 		if (LLVMGetBasicBlockParent(block) != function) {
 			free(held);
 			function = LLVMGetBasicBlockParent(block);
-			held = mutexes_held(function, &count);
+			held = mutexes_held(function, 0, &count);
 		}
 		held_now = find_held(held, count, block)->mutexes;
 		for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != a->inst; i = LLVMGetNextInstruction(i))

@@ -82,8 +82,10 @@ static __attribute__((noinline)) void *take_slowly(struct heap *h, unsigned clas
 	if (!h)
 		h = find_mine();
 	struct heap_list *l = &h->lists[class];
-	if (!l->head && l->fresh == l->fresh_end && RUNTIME(heap_refill, class, 0, 0, 0))
-		return no_memory();
+	/* again: a handler that ran at the end of the op may have taken what it gave */
+	while (!l->head && l->fresh == l->fresh_end)
+		if (RUNTIME(heap_refill, class, 0, 0, 0))
+			return no_memory();
 	if (!l->head)
 		cut(l, heap_class_size(class));
 	return pop(l);

@@ -283,8 +283,12 @@ static uint32_t find_run(const struct bin *bins, uint32_t n)
    can. */
 static bool grow(uint32_t n, uint64_t better)
 {
-	if (pool.top > 1 && heap_spans[pool.top - 1].use == SPAN_FREE)
-		n -= heap_spans[pool.top - 1].slices; /* it is too short, or it would have been found */
+	if (pool.top > 1 && heap_spans[pool.top - 1].use == SPAN_FREE) {
+		uint32_t there = heap_spans[pool.top - 1].slices;
+		if (there >= n)
+			return true; /* find_run() did not come to it */
+		n -= there;
+	}
 	uint32_t more = MAX(n, (uint32_t)MIN(MAX(MAX(pool.top / 8, GROW_LEAST), better), GROW_MOST));
 	if (replaying) {
 		if (pool.outcome < 0)
@@ -334,7 +338,7 @@ static uint32_t take_run(uint32_t n, uint64_t align, bool grows, bool *zero)
 	if (!found) {
 		if (!grow((uint32_t)padded, better))
 			return 0;
-		found = find_run(pool.bins[0], (uint32_t)padded);
+		found = heap_spans[pool.top - 1].first;
 	}
 	struct span run = heap_spans[found];
 	uint32_t first = slice_of((void *)ALIGN_UP(address(found), MAX(align, HEAP_SLICE)));

@@ -283,6 +283,28 @@ static void test_large(void)
 	check_pool("large");
 }
 
+/* A hundred free runs that are too short stand in the bin before the one that is long enough, or can be made so. */
+static void test_many_runs(void)
+{
+	char *held[100], *got[60];
+	for (unsigned i = 0; i < 100; i++) {
+		held[i] = aligned_alloc((size_t)16 << 20, (size_t)88 << 16);
+		EXPECT(held[i], "block %u", i);
+	}
+	for (unsigned i = 0; i < 60; i++) {
+		size_t n = (size_t)(169 + i * 37 % 80) << 16;
+		got[i] = malloc(n);
+		EXPECT(got[i] && malloc_usable_size(got[i]) >= n, "block %u behind short runs", i);
+		got[i][0] = got[i][n - 1] = 1;
+		check_pool("many runs");
+	}
+	for (unsigned i = 0; i < 100; i++)
+		free(held[i]);
+	for (unsigned i = 0; i < 60; i++)
+		free(got[i]);
+	check_pool("many runs freed");
+}
+
 /* Blocks of one class, all freed, serve another: memory is not kept by class. */
 static void test_classes_share(void)
 {
@@ -632,6 +654,7 @@ int main(void)
 {
 	ops = (struct alone_op *)SYS6(__NR_mmap, 0, OPS * sizeof *ops, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	test_many_runs(); /* first: what others have freed would serve it */
 	test_classes();
 	test_edges();
 	test_alignment();

@@ -54,15 +54,15 @@ class Hooked:
     def __init__(self, settings):
         self.build = os.path.abspath(settings.build)
         self.heddle = os.path.join(self.build, 'bin', 'heddle')
-        self.out = os.path.join(self.build, 'bench')
         self.work = tempfile.mkdtemp(prefix='heddle-bench-')
+        self.out = os.path.join(self.work, 'programs')      # of one's own: others may compile and run the same
         self.trace = os.path.join(self.work, 'trace')
         self.env = dict(os.environ, HEDDLE_TRACE_DIR=os.path.join(self.work, 'traces'), HOME=self.work)
         self.orders = [name for name, _ in cells.orders(self.build) if not cells.refusal(self.build, name)]
         if settings.orders:
             self.orders = [name for name in self.orders if name in settings.orders.split(',')]
         self.variants = [NATIVE, EMPTY, *self.orders]
-        os.makedirs(self.out, exist_ok=True)
+        os.makedirs(self.out)
         subprocess.run(['gcc', '-O2', '-o', f'{self.out}/usage', f'{ROOT}/bench/usage.c'], check=True)
 
     def compile(self, source):

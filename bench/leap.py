@@ -67,7 +67,8 @@ def print_table(title, results, variants, key, form):
 
 def draw(bench, name, title, x_label, results, index):
     series = {v: [(point[index], cells[v]['ns']) for point, cells in results.items() if v in cells] for v in bench.variants}
-    path = os.path.join(bench.out, name)
+    path = os.path.join(bench.build, 'bench', name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     plot.lines(path, title, x_label, 'ns of CPU time per access', series)
     print(f'plot: {path}')
 

@@ -29,13 +29,13 @@ IMPORTS = 'import asyncio, ctypes, decimal, email, http.server, json, logging, m
 class Bench:
     def __init__(self, settings):
         self.heddle = os.path.join(os.path.abspath(settings.build), 'bin', 'heddle')
-        self.out = os.path.join(os.path.abspath(settings.build), 'bench')
         self.rounds = settings.rounds
         self.old = 0
         self.work = tempfile.mkdtemp(prefix='heddle-bench-')
+        self.out = os.path.join(self.work, 'programs')
         self.env = dict(os.environ, HEDDLE_TRACE_DIR=os.path.join(self.work, 'traces'), HOME=self.work,
                         GIT_CONFIG_NOSYSTEM='1', PYTHONDONTWRITEBYTECODE='1')
-        os.makedirs(self.out, exist_ok=True)
+        os.makedirs(self.out)
         for name in ('syscall_loop', 'ptrace_baseline'):
             subprocess.run(['gcc', '-O2', '-o', f'{self.out}/{name}', f'{ROOT}/bench/{name}.c'], check=True)
 

@@ -66,12 +66,12 @@ class Run:
 class Bench:
     def __init__(self, settings):
         self.heddle = os.path.join(os.path.abspath(settings.build), 'bin', 'heddle')
-        self.out = os.path.join(os.path.abspath(settings.build), 'bench')
         self.rounds, self.quick = settings.rounds, settings.quick
         self.work = tempfile.mkdtemp(prefix='heddle-bench-')
+        self.out = os.path.join(self.work, 'programs')
         self.trace = os.path.join(self.work, 'trace')
         self.env = dict(os.environ, HEDDLE_TRACE_DIR=os.path.join(self.work, 'traces'), HOME=self.work)
-        os.makedirs(self.out, exist_ok=True)
+        os.makedirs(self.out)
         for name in ('thread_loop', 'malloc_loop', 'memcached_load', 'usage'):
             subprocess.run(['gcc', '-O2', '-pthread', '-o', f'{self.out}/{name}', f'{ROOT}/bench/{name}.c'], check=True)
 

@@ -238,7 +238,7 @@ static void open_late(struct thread *t, uint32_t image)
 	log->late = (struct late_stream *)map_part(t, image, "late", true, second_place(t), 0, page_size);
 	log->size = log->late->size;
 	t->op_limit = log->late->ops;
-	t->event_limit = log->late->accesses;
+	__atomic_store_n(&t->event_limit, log->late->accesses, __ATOMIC_RELEASE);
 	log->data = map_part(t, image, "window", false, first_place(t), 0, 2 * LATE_PIECE);
 	if (log->size)
 		ask_for_piece(t);
@@ -321,9 +321,12 @@ void log_grown(struct thread *t)
 static void open_stream(struct thread *t, uint32_t image, struct front before)
 {
 	t->log = (struct log){ .size = 0 };
+	t->op_limit = 0;
+	t->event_limit =
+		~0ull; /* others look when there is a front: until the stream's ends are known it is not over */
 	place_front(t, before);
-	t->op_limit = t->event_limit = 0;
 	if (unlikely(control->follow)) {
+		t->event_limit = 0;
 		if (take_tail(t, image) && t->log.size)
 			map_window(t, 0);
 		order_log_open(t);
@@ -332,8 +335,10 @@ static void open_stream(struct thread *t, uint32_t image, struct front before)
 	long fd = open_part(t, image, "raw", O_RDONLY);
 	if (fd < 0) {
 		fd = open_part(t, image, "late", O_RDONLY);
-		if (fd < 0)
+		if (fd < 0) {
+			t->event_limit = 0;
 			return; /* killed before its first event: an empty stream */
+		}
 		file_close(fd);
 		open_late(t, image);
 		return;
@@ -361,11 +366,10 @@ static void take_end(struct thread *t, uint32_t image)
 		file_read(fd, &last, sizeof last, t->log.size - sizeof last);
 	file_close(fd);
 	/* not an event: how many ops and accesses the thread had finished */
-	if (last.e.kind == ENTRY_LAST && last.e.size == sizeof last) {
-		t->op_limit = (uint64_t)last.e.result;
-		t->event_limit = last.events;
-		t->log.size -= sizeof last;
-	}
+	bool told = last.e.kind == ENTRY_LAST && last.e.size == sizeof last;
+	t->op_limit = told ? (uint64_t)last.e.result : 0;
+	t->log.size -= told ? sizeof last : 0;
+	__atomic_store_n(&t->event_limit, told ? last.events : 0, __ATOMIC_RELEASE);
 }
 
 void log_open(struct thread *t, uint32_t image)
@@ -530,6 +534,19 @@ const struct entry *log_peek(struct thread *t)
 bool log_goes_on(struct thread *t)
 {
 	return t->front->clock < t->op_limit || log_peek(t) || t->self->events < t->event_limit;
+}
+
+/* All of these only grow, so who reads them too early finds that it is not over. A thread that was in the middle of an
+   access never is: event_limit is odd then. */
+bool log_is_over(const struct thread *t)
+{
+	const struct front *front = __atomic_load_n(&t->front, __ATOMIC_ACQUIRE);
+	if (!front || !t->self)
+		return false;
+	uint64_t limit = __atomic_load_n(&t->event_limit, __ATOMIC_ACQUIRE); /* see open_stream() */
+	uint64_t events = __atomic_load_n(&t->self->events, __ATOMIC_ACQUIRE);
+	return events >= limit && !(events & 1) && __atomic_load_n(&front->done, __ATOMIC_ACQUIRE) >= t->op_limit &&
+	       __atomic_load_n(&t->log.head, __ATOMIC_RELAXED) >= t->log.size;
 }
 
 void log_take(struct thread *t)

@@ -228,6 +228,8 @@ void insert_tickets(uint64_t *place, uint8_t *end, uint64_t ticket, uint64_t now
 const struct entry *log_peek(struct thread *t);
 /* Replay: does the thread do anything more in the recording? */
 bool log_goes_on(struct thread *t);
+/* Replay, for other threads: has it done all that it did in the recording? What it has accessed is seen then. */
+bool log_is_over(const struct thread *t);
 /* Its accesses were counted further than it has come here; also by a region that it has ended. */
 bool log_has_accesses(const struct thread *t);
 /* Takes the entry that log_peek() gave. */

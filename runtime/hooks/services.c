@@ -165,7 +165,13 @@ bool order_finished(uint32_t slot, uint64_t event)
 {
 	if (slot >= thread_highest())
 		return false; /* not yet created */
-	return order_events(slot) >= event;
+	return order_events(slot) >= event || order_over(slot);
+}
+
+/* Who follows a recording does not know what is still to come. */
+bool order_over(uint32_t slot)
+{
+	return !control->follow && log_is_over(thread_of(slot));
 }
 
 void order_came_to(struct order_thread *o)
@@ -194,9 +200,12 @@ void order_wait_event(struct order_thread *o, uint32_t slot, uint64_t event)
 
 /* ---- what a thread knows, while recording ------------------------------------------------------------------------ */
 
-/* Remembers "all events of `slot` below `event` are finished"; true if it was known. */
+/* Remembers "all events of `slot` below `event` are finished"; true if it was known. Of very late ones it knows
+   nothing. */
 static bool learn(struct thread *t, uint32_t slot, uint64_t event)
 {
+	if (unlikely(event != STAMP_CLOCK(event)))
+		return false;
 	for (unsigned i = 0; i < COUNT(t->known_events); i++) {
 		uint64_t k = t->known_events[i];
 		if (!k || STAMP_SLOT(k) != slot)

@@ -19,7 +19,8 @@
  *    which it waits for, through their object. So in every chain of waits times fall, and no chain is a circle. Ops
  *    themselves do not wait here; they are ordered in any case.
  * 4. A child's time begins with that of its parent's event `create`, and is set within it: nobody can pass in between.
- *    A thread without further events has reached ORDER_NEVER. 0: no such thread yet.
+ *    A thread without further events has reached ORDER_NEVER, or is over: it may compute without an end. 0: no such
+ *    thread yet.
  * 5. Objects share 4096 times by their hash. A collision only makes a time later.
  */
 #include "order.h"
@@ -179,7 +180,7 @@ static uint64_t earliest(const struct order_thread *t)
 	for (uint32_t i = 0; i < order_slots(); i++) {
 		const struct own *own = order_thread_of(i)->own;
 		uint64_t reached = i == t->slot || !own ? 0 : __atomic_load_n(&own->reached, __ATOMIC_ACQUIRE);
-		if (reached && reached < time)
+		if (reached && reached < time && !order_over(i))
 			time = reached;
 	}
 	return time;

@@ -99,6 +99,13 @@ bool order_finished(uint32_t slot, uint64_t event)
 	return (run.scheme->claims ? run.threads[slot].self.events / 2 : run.threads[slot].finished) >= event;
 }
 
+/* Every thread ends there. */
+bool order_over(uint32_t slot)
+{
+	(void)slot;
+	return false;
+}
+
 struct place {
 	uint32_t slot;
 	uint64_t event;

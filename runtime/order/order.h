@@ -113,8 +113,10 @@ void order_wait(struct order_thread *t, bool (*ready)(const void *arg), const vo
 /* Replay: what others wait for may have come: wakes them. For schemes that `tell`. `ready` must not change anything
    then: it is called on this thread. */
 void order_moved(void);
-/* Replay: has thread `slot` finished all events below `event`? (acquire) */
+/* Replay: has thread `slot` finished all events below `event`, or all that it has? (acquire) */
 bool order_finished(uint32_t slot, uint64_t event);
+/* Replay: has it finished all that it has? It may compute for ever, and end no region and no transaction. (acquire) */
+bool order_over(uint32_t slot);
 /* Replay, after hook_self.events has been moved on: does not return if the recording of the thread ended before. */
 void order_came_to(struct order_thread *t);
 /* Replay: waits for that. */

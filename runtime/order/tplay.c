@@ -458,12 +458,13 @@ static void published_after(struct order_thread *t, struct access *a, bool done)
 struct wanted {
 	const uint64_t *is;
 	uint64_t at_least;
+	uint32_t slot; /* whose */
 };
 
 static bool has_come(const void *arg)
 {
 	const struct wanted *w = arg;
-	return __atomic_load_n(w->is, __ATOMIC_ACQUIRE) >= w->at_least;
+	return __atomic_load_n(w->is, __ATOMIC_ACQUIRE) >= w->at_least || order_over(w->slot);
 }
 
 static bool is_there(const void *arg)
@@ -506,7 +507,7 @@ static void take_counts(struct order_thread *t, uint64_t n)
 		uint32_t slot = (uint32_t)order_number(t);
 		uint64_t *counted = vector_of(&pool, &own->counted, slot);
 		*counted += order_number(t);
-		wanted[i] = (struct wanted){ &source_of(t, slot)->reads, *counted };
+		wanted[i] = (struct wanted){ &source_of(t, slot)->reads, *counted, slot };
 	}
 	order_taken(t);
 	for (uint64_t i = 0; i < n && i < COUNTS_MAX; i++)
@@ -520,7 +521,8 @@ static void take_edge(struct order_thread *t, uint32_t slot)
 
 	*waited += order_number(t);
 	order_taken(t);
-	order_wait(t, has_come, &(struct wanted){ &source_of(t, slot)->ended, *waited }, "the end of a transaction");
+	order_wait(t, has_come, &(struct wanted){ &source_of(t, slot)->ended, *waited, slot },
+		   "the end of a transaction");
 }
 
 static void take_split(struct order_thread *t, bool violation)

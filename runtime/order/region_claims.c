@@ -359,7 +359,6 @@ static uint64_t clear_shared_ahead(struct ahead *ahead, const struct order_threa
    will find the readers without claims, and nobody in the middle of a read. True: somebody had a claim. */
 static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr)
 {
-	uint32_t slots = order_slots();
 	bool some = clear_readers(t, p, addr);
 	struct ahead ahead;
 	ahead.n = 0;
@@ -371,6 +370,7 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 		note_taken(region_of(t), addr, &ahead);
 	}
 	order_chaos(t);
+	uint32_t slots = order_slots(); /* after the pages are locked: their readers are among them */
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && who & word_bit(slot))
 			region_left(slot, true);
@@ -423,13 +423,13 @@ static void make_fine(struct page *p, uint64_t addr)
 void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
 {
 	struct region_thread *own = region_of(t);
-	uint32_t slots = order_slots();
 
 	bracket_close(own);
 	lock_page(p);
 	if (p->state == PAGE_FINE) {
 		set_state(p, PAGE_SHARED);
 		order_membarrier();
+		uint32_t slots = order_slots(); /* a thread that comes after the barrier sees the new state */
 		for (uint32_t slot = 0; slot < slots; slot++)
 			if (slot != t->slot)
 				region_left(slot, true);

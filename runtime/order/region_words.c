@@ -261,13 +261,13 @@ static bool take_from_owner(struct order_thread *t, const struct page *p, uint64
 static bool edges_from_readers(struct order_thread *t, uint64_t readers)
 {
 	bool logged = false;
-	uint32_t slots = order_slots();
 
 	if (!(readers & WORD_MANY))
 		return region_edge_name(t, readers);
 	/* The lock must be seen before the counts are read: a reader that this misses finds the lock (see
 	   show_region). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	uint32_t slots = order_slots();
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && readers & word_bit(slot))
 			logged |= region_edge(

@@ -75,6 +75,10 @@ int read_options(int argc, char **argv, const struct option_row *rows, bool lead
 /* The closest of some words (NULL at the end) to what was typed, or NULL. */
 const char *nearest(const char *typed, const char *const *words);
 
+/* ---- quote.c ---- */
+/* These words (NULL at the end) as a shell reads them. The caller frees the text. */
+char *quote_for_shell(char *const *words);
+
 /* ---- home.c ---- */
 /* The directory for traces without -o; not necessarily there. */
 #define CACHE_NAME ".files" /* in it: copies of mapped files, shared by traces through hard links */

@@ -11,52 +11,66 @@
 #include <unistd.h>
 #include "hunt.h"
 
-/* A hunt for so many runs, with this seed. */
-static void add_hunt(struct words *w, unsigned long runs, const char *seed)
+/* The command line of a hunt for so many runs, for a shell: what stands before its seed, and what after. */
+struct line {
+	char *before, *after;
+};
+
+static struct line hunt_line(unsigned long runs)
 {
+	struct words w = { .count = 0 };
 	char self[PATH_ROOM];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
 	self[n > 0 ? n : 0] = 0;
-	add_word(w, "%s", self);
-	add_word(w, "hunt");
-	add_word(w, "--runs=%lu", runs);
-	add_word(w, "--jobs=1");
-	add_word(w, "--timeout=%g", h.timeout);
-	add_word(w, h.no_chaos ? "--no-chaos" : "--chaos=%s", seed);
+	add_word(&w, "%s", self);
+	add_word(&w, "hunt");
+	add_word(&w, "--runs=%lu", runs);
+	add_word(&w, "--jobs=1");
+	add_word(&w, "--timeout=%g", h.timeout);
 	if (h.expect)
-		add_word(w, "--expect=%s", h.expect);
+		add_word(&w, "--expect=%s", h.expect);
 	if (h.refuse)
-		add_word(w, "--refuse=%s", h.refuse);
-	add_common(w, h.output);
+		add_word(&w, "--refuse=%s", h.refuse);
+	add_common(&w, h.output);
+	add_word(&w, h.no_chaos ? "--no-chaos" : "--chaos=");
+	w.list[w.count] = NULL;
+	return (struct line){ quote_for_shell(w.list), quote_for_shell(h.argv) };
 }
 
 /* ---- GNU parallel --------------------------------------------------------------------------------- */
 
-/* In the child: each line of its input is a seed, and the first hunt that ends with 0 ends them all. */
-static void become_parallel(int seeds)
+/* In the child: each text of its input is a command, and the first hunt that ends with 0 ends them all. */
+static void become_parallel(int hunts)
 {
 	struct words w = { .count = 0 };
 
 	add_word(&w, "parallel");
-	add_word(&w, "--quote");
+	add_word(&w, "--null");
 	add_word(&w, "--halt=now,success=1");
 	add_word(&w, "--jobs=%ld", h.jobs);
-	add_hunt(&w, 1, "{}");
+	w.list[w.count] = NULL;
 	sigprocmask(SIG_SETMASK, &h.before, NULL);
-	dup2(seeds, 0);
-	execvp("parallel", with_program(&w));
+	dup2(hunts, 0);
+	setenv("PARALLEL_SHELL", "/bin/sh", 1); /* the words are quoted for it */
+	execvp("parallel", w.list);
 	die("GNU parallel does not start: %s; install it (`apt-get install parallel`), or hunt without --via",
 	    strerror(errno));
 }
 
-/* In another child: numbers without end, or as many as runs were asked for. */
-static void write_seeds(int to)
+/* In another child: hunts without end, or as many as runs were asked for. They are no arguments of parallel's, where
+   "{}" and ":::" mean something. */
+static void write_hunts(int to)
 {
 	FILE *out = fdopen(to, "w");
+	struct line line = hunt_line(1);
+	char seed[16] = "";
 
-	for (unsigned long run = 1; out && (h.runs < 0 || run <= (unsigned long)h.runs); run++)
-		fprintf(out, "%u\n", seed_of(run));
+	for (unsigned long run = 1; out && (h.runs < 0 || run <= (unsigned long)h.runs); run++) {
+		if (!h.no_chaos)
+			snprintf(seed, sizeof seed, "%u", seed_of(run));
+		fprintf(out, "%s%s -- %s%c", line.before, seed, line.after, 0);
+	}
 	_exit(out && !fclose(out) ? 0 : EXIT_CANNOT);
 }
 
@@ -78,19 +92,19 @@ static int parallel_status(int status)
 
 int hunt_by_parallel(void)
 {
-	int seeds[2], status = 0;
+	int hunts[2], status = 0;
 
-	if (pipe2(seeds, O_CLOEXEC))
+	if (pipe2(hunts, O_CLOEXEC))
 		die("pipe: %s", strerror(errno));
 	fflush(NULL);
 	pid_t writer = fork();
 	if (!writer)
-		write_seeds(seeds[1]);
-	close(seeds[1]);
+		write_hunts(hunts[1]);
+	close(hunts[1]);
 	pid_t pid = fork();
 	if (!pid)
-		become_parallel(seeds[0]);
-	close(seeds[0]);
+		become_parallel(hunts[0]);
+	close(hunts[0]);
 	if (writer < 0 || pid < 0)
 		die("fork: %s", strerror(errno));
 	while (!waitpid(pid, &status, WNOHANG)) {
@@ -120,32 +134,17 @@ static unsigned long runs_of_task(void)
 	return ((unsigned long)h.runs + slurm_tasks() - 1) / slurm_tasks();
 }
 
-static void quote(FILE *to, const char *word)
-{
-	fputs(" '", to);
-	for (; *word; word++)
-		fputs(*word == '\'' ? "'\\''" : (char[]){ *word, 0 }, to);
-	fputc('\'', to);
-}
-
 static void write_script(const char *path)
 {
-	struct words w = { .count = 0 };
+	struct line line = hunt_line(runs_of_task());
 	FILE *to = fopen(path, "we");
 
 	if (!to)
 		die("%s: %s", path, strerror(errno));
-	add_hunt(&w, runs_of_task(), "SEED");
 	fprintf(to, "#!/bin/sh\nseed=$((%u + (SLURM_ARRAY_TASK_ID - 1) * %lu))\n", seed_of(1), runs_of_task());
-	char **all = with_program(&w);
-	for (size_t i = 0; all[i]; i++)
-		if (!strcmp(all[i], "--chaos=SEED") && i < w.count)
-			fputs(" --chaos=$seed", to);
-		else
-			quote(to, all[i]);
-	fputs(" || exit\n: >", to);
-	quote(to, h.nest);
-	fputs("/found-$SLURM_ARRAY_TASK_ID\nscancel \"$SLURM_ARRAY_JOB_ID\"\n", to);
+	fprintf(to, "%s%s -- %s || exit\n", line.before, h.no_chaos ? "" : "$seed", line.after);
+	fprintf(to, ": >%s/found-$SLURM_ARRAY_TASK_ID\n", quote_for_shell((char *[]){ h.nest, NULL }));
+	fputs("scancel \"$SLURM_ARRAY_JOB_ID\"\n", to);
 	if (fclose(to))
 		die("%s: %s", path, strerror(errno));
 }

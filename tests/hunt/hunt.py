@@ -136,8 +136,11 @@ def case_via_parallel(t):
     t.check(again.status == 1 and b'FAILED' in again.out, f'replay: {again}')
     outcome = hunt(t, '--via=parallel', '--runs=3', '--', 'sh', '-c', 'echo "a  b"; exit 0')
     t.check(outcome.status == NONE and b'no run failed' in outcome.err, f'{outcome}')
-    outcome = hunt(t, '--via=parallel', '--runs=3', '--expect=a  b', '--', 'sh', '-c', 'echo "a  b"; exit 0')
-    t.check(outcome.status == NONE, f'words with spaces arrive changed: {outcome}')
+    words = ['a  b', "it's", '{}', '{#}', ':::', '{= $_ = 1 =}', '$HOME', '`id`', '*', 'a\\b', '', 'two\nlines', '-x', '--']
+    arrived = ''.join(f'<{word}>' for word in words)
+    for more in ([], ['--no-chaos']):
+        outcome = hunt(t, '--via=parallel', '--runs=2', f'--expect={arrived}', *more, '--', 'sh', '-c', 'printf "<%s>" "$@"', 'sh', *words)
+        t.check(outcome.status == NONE and b'no run failed' in outcome.err, f'words arrive changed: {outcome}')
 
 
 SBATCH = """#!/bin/sh

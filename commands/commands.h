@@ -37,6 +37,10 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void set_verb(const char *name);
 /* Called once before die() exits: to remove what was begun. NULL: nothing any more. */
 void on_death(void (*clean_up)(void));
+/* From now on a signal that would end heddle waits until end_if_interrupted() is called, which cleans up and dies of
+   it: nothing stays in /tmp. */
+void catch_signals(void);
+void end_if_interrupted(void);
 /* Is stderr a terminal? Then a person reads. */
 bool person_watching(void);
 /* "\e[1m" or "", by what the stream is and NO_COLOR. */
@@ -83,8 +87,12 @@ char *quote_for_shell(char *const *words);
 /* The directory for traces without -o; not necessarily there. */
 #define CACHE_NAME ".files" /* in it: copies of mapped files, shared by traces through hard links */
 const char *home_directory(void);
-/* Makes NAME-N there, for the next free N, and lets `latest` point to it. */
+/* The same, and it is there. */
+void home_make(char home[PATH_ROOM]);
+/* Makes NAME-N there, for the next free N. */
 void home_new_trace(const char *program, char path[PATH_ROOM]);
+/* Lets `latest` point to that, once there is something in it. */
+void home_point_latest(const char *path);
 /* Where what is known of the system call sites of files is kept, if it can be. */
 void home_find_sites(struct control *c);
 /* Which trace a user means: NULL the latest, a path, or a name in the directory above. Absolute. */
@@ -95,6 +103,14 @@ int remove_all(const char *path);
 /* Bytes that a directory takes on its disk. */
 uint64_t disk_use(const char *path);
 bool is_trace(const char *path);
+
+/* ---- nest.c: where a trace is made that is to be kept only if all is well ---- */
+/* A directory for work, beside `output`, or with NULL in the directory of traces. Dies if the trace could not be kept
+   there, and removes it when heddle dies. Absolute. */
+const char *nest_make(const char *output, const char *verb);
+void nest_remove(void);
+/* Moves a trace out of it, to `output`, or with NULL to a new name made of the program's, which is `latest` then. */
+void nest_keep(const char *from, const char *output, const char *program, char path[PATH_ROOM]);
 
 /* ---- tree.c: the processes that heddle starts ---- */
 struct tree {

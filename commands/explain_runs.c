@@ -17,7 +17,8 @@ static struct {
 	const struct explain_options *options;
 	uint32_t status; /* of the recording */
 	char *program, *cwd, **argv, **env;
-	char nest[PATH_ROOM], trace[PATH_ROOM + 8], turns[PATH_ROOM + 8], output[PATH_ROOM + 8];
+	const char *nest;
+	char trace[PATH_ROOM + 8], turns[PATH_ROOM + 8], output[PATH_ROOM + 8];
 	struct turns_file *file;
 	unsigned made;
 	sigset_t wanted, before;
@@ -52,23 +53,9 @@ static void make_command(const struct meta *meta)
 	r.env = texts_of(json_object_get(meta->json, "env"), 0);
 }
 
-static void remove_nest(void)
-{
-	if (*r.nest)
-		remove_all(r.nest);
-	*r.nest = 0;
-}
-
 static void make_nest(void)
 {
-	if (make_directories(home_directory()))
-		die("%s: cannot be made: %s; choose another place with HEDDLE_TRACE_DIR", home_directory(),
-		    strerror(errno));
-	if (snprintf(r.nest, sizeof r.nest, "%s/.explain-XXXXXX", home_directory()) >= PATH_ROOM - 64)
-		die("%s: this path is too long", home_directory());
-	if (!mkdtemp(r.nest))
-		die("%s: cannot be made: %s; choose another place with HEDDLE_TRACE_DIR", r.nest, strerror(errno));
-	on_death(remove_nest);
+	r.nest = nest_make(r.options->output, "explain");
 	snprintf(r.trace, sizeof r.trace, "%s/run", r.nest);
 	snprintf(r.turns, sizeof r.turns, "%s/turns", r.nest);
 	snprintf(r.output, sizeof r.output, "%s/output", r.nest);
@@ -94,17 +81,19 @@ void runs_open(const struct meta *meta, const struct explain_options *options)
 	r.cwd = text_from_json(json_object_get(meta->json, "cwd"));
 	if (!r.program || !r.cwd)
 		die("%s does not say what it is a recording of", meta->dir);
+	again_take_signals(&r.wanted, &r.before);
 	make_nest();
 	make_command(meta);
 	map_file();
-	again_take_signals(&r.wanted, &r.before);
 }
 
 void runs_close(const char *keep)
 {
-	if (keep && rename(r.trace, keep))
-		warn("%s: the rerun cannot be kept there: %s", keep, strerror(errno));
-	remove_nest();
+	char path[PATH_ROOM];
+
+	if (keep)
+		nest_keep(r.trace, keep, NULL, path);
+	nest_remove();
 	on_death(NULL);
 }
 
@@ -143,7 +132,7 @@ static void become_record(pid_t parent)
 static void interrupted(int sig)
 {
 	again_end_all();
-	remove_nest();
+	nest_remove();
 	progress_end();
 	exit(again_die_of(sig, &r.before));
 }

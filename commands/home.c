@@ -80,8 +80,9 @@ static unsigned long last_number(const char *home, const char *name)
 }
 
 /* By rename, so that a reader finds the old one or the new one. */
-static void point_latest(const char *home, const char *name)
+void home_point_latest(const char *path)
 {
+	const char *home = home_directory(), *name = strrchr(path, '/') + 1;
 	char link[PATH_ROOM + 16], new[PATH_ROOM + 32];
 
 	snprintf(link, sizeof link, "%s/latest", home);
@@ -91,14 +92,20 @@ static void point_latest(const char *home, const char *name)
 		warn("%s: cannot be updated: %s", link, strerror(errno));
 }
 
-void home_new_trace(const char *program, char path[PATH_ROOM])
+void home_make(char home[PATH_ROOM])
 {
-	const char *home = home_directory(), *slash = strrchr(program, '/');
-	char name[256];
-
-	snprintf(name, sizeof name, "%.200s", slash ? slash + 1 : program);
+	strcpy(home, home_directory());
 	if (make_directories(home))
 		die("%s: cannot be made: %s; choose another place with HEDDLE_TRACE_DIR or -o", home, strerror(errno));
+}
+
+void home_new_trace(const char *program, char path[PATH_ROOM])
+{
+	const char *slash = strrchr(program, '/');
+	char home[PATH_ROOM], name[256];
+
+	home_make(home);
+	snprintf(name, sizeof name, "%.200s", slash ? slash + 1 : program);
 	for (unsigned long n = last_number(home, name) + 1;; n++) {
 		if (snprintf(path, PATH_ROOM, "%s/%s-%lu", home, name, n) >= PATH_ROOM)
 			die("%s: this path is too long; use -o", home);
@@ -108,7 +115,6 @@ void home_new_trace(const char *program, char path[PATH_ROOM])
 			die("%s: cannot be made: %s; choose another place with HEDDLE_TRACE_DIR or -o", path,
 			    strerror(errno));
 	}
-	point_latest(home, path + strlen(home) + 1);
 }
 
 void home_find_sites(struct control *c)

@@ -2,8 +2,7 @@
  * heddle hunt: records a program again and again, on all cores, until a run fails; keeps that trace alone.
  *
  * A run is a `heddle record` of its own, started by us, so a run is recorded as if a user had done it. It works in a
- * nest, a hidden directory beside the place where the trace is to end: to keep a run is a rename, to drop the others is
- * to remove the nest. With `--via` a run is a hunt for one run, started by others, perhaps elsewhere (hunt_via.c).
+ * nest (nest.c). With `--via` a run is a hunt for one run, started by others, perhaps elsewhere (hunt_via.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -98,46 +97,14 @@ static void show_progress(void)
 	progress_line(text);
 }
 
-/* ---- the nest ----------------------------------------------------------------------------- */
-
-void remove_nest(void)
-{
-	if (*h.nest)
-		remove_all(h.nest);
-	*h.nest = 0;
-}
-
-void make_nest(void)
-{
-	char place[PATH_ROOM];
-	const char *slash = h.output ? strrchr(h.output, '/') : NULL;
-	struct stat st;
-
-	if (!h.output)
-		snprintf(place, sizeof place, "%s", home_directory());
-	else if (slash)
-		snprintf(place, sizeof place, "%.*s", (int)(slash - h.output) + 1, h.output);
-	else
-		strcpy(place, ".");
-	if (h.output && !lstat(h.output, &st))
-		die("%s exists already; choose another name, or remove it with `heddle rm`", h.output);
-	if (!h.output && make_directories(place))
-		die("%s: cannot be made: %s; choose another place with HEDDLE_TRACE_DIR or -o", place, strerror(errno));
-	if (snprintf(h.nest, sizeof h.nest, "%s/.hunt-XXXXXX", place) >= PATH_ROOM - 64)
-		die("%s: this path is too long", place);
-	if (!mkdtemp(h.nest))
-		die("%s: cannot be made: %s; choose another place with -o", h.nest, strerror(errno));
-	on_death(remove_nest);
-}
-
 static void run_path(unsigned long run, char path[PATH_ROOM])
 {
-	snprintf(path, PATH_ROOM, "%.900s/%lu", h.nest, run);
+	snprintf(path, PATH_ROOM, "%.*s/%lu", PATH_ROOM - 64, h.nest, run);
 }
 
 static void output_path(unsigned long run, char path[PATH_ROOM])
 {
-	snprintf(path, PATH_ROOM, "%.900s/%lu.out", h.nest, run);
+	snprintf(path, PATH_ROOM, "%.*s/%lu.out", PATH_ROOM - 64, h.nest, run);
 }
 
 static void drop(unsigned long run)
@@ -287,21 +254,6 @@ static const char *failure(const struct job *job)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-static void keep(const struct job *job, char path[PATH_ROOM])
-{
-	char from[PATH_ROOM];
-
-	run_path(job->run, from);
-	if (h.output)
-		snprintf(path, PATH_ROOM, "%s", h.output);
-	else
-		home_new_trace(h.program, path); /* made and empty: what rename can replace */
-	if (rename(from, path)) {
-		*h.nest = 0; /* it is not lost */
-		die("%s: cannot be moved to %s: %s", from, path, strerror(errno));
-	}
-}
-
 /* Said even by a quiet hunt: for this it was started. */
 static void tell_found(const struct job *job, const char *why, const char *path)
 {
@@ -325,19 +277,20 @@ static void tell_found(const struct job *job, const char *why, const char *path)
 
 static int found(const struct job *job, const char *why)
 {
-	char path[PATH_ROOM];
+	char from[PATH_ROOM], path[PATH_ROOM];
 
 	again_end_all();
-	keep(job, path);
+	run_path(job->run, from);
+	nest_keep(from, h.output, h.program, path);
 	tell_found(job, why, path);
-	remove_nest();
+	nest_remove();
 	return 0;
 }
 
 static int not_found(void)
 {
 	again_end_all();
-	remove_nest();
+	nest_remove();
 	if (!h.quiet)
 		note("%s: none of %lu runs failed (%s, %.1f per second)%s", h.interrupted ? "interrupted" : "given up",
 		     h.ended, elapsed_text(), (double)h.ended / (now() - h.begun),
@@ -462,12 +415,12 @@ static int run_hunt(int argc, char **argv)
 	find_program(argv[0], h.program);
 	h.begun = now();
 	again_take_signals(&h.wanted, &h.before);
+	h.nest = nest_make(h.output, "hunt");
 	if (h.via)
 		return !strcmp(h.via, "slurm") ? hunt_by_slurm() : hunt_by_parallel();
 	h.job = calloc((size_t)h.jobs, sizeof *h.job);
 	if (!h.job)
 		die("not enough memory");
-	make_nest();
 	return hunt();
 }
 

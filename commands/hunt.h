@@ -21,7 +21,7 @@ struct hunt {
 	bool no_chaos, verify, quiet, jobs_given;
 	char **argv;
 	char program[PATH_ROOM];
-	char nest[PATH_ROOM];
+	const char *nest; /* the directory for work */
 	struct job *job;
 	unsigned long started, ended;
 	double begun;
@@ -33,9 +33,6 @@ extern struct hunt h;
 /* ---- hunt.c ---- */
 unsigned seed_of(unsigned long run);
 const char *elapsed_text(void);
-/* The directory for work, beside DIR if the user named one, else in the directory of traces. */
-void make_nest(void);
-void remove_nest(void);
 /* Time is up, or a signal wants us to end; sees signals, and waits for them. */
 bool over(void);
 void wait_a_little(void);

@@ -113,6 +113,7 @@ int hunt_by_parallel(void)
 		wait_a_little();
 	}
 	kill(writer, SIGKILL);
+	nest_remove();
 	return parallel_status(status);
 }
 
@@ -143,7 +144,7 @@ static void write_script(const char *path)
 		die("%s: %s", path, strerror(errno));
 	fprintf(to, "#!/bin/sh\nseed=$((%u + (SLURM_ARRAY_TASK_ID - 1) * %lu))\n", seed_of(1), runs_of_task());
 	fprintf(to, "%s%s -- %s || exit\n", line.before, h.no_chaos ? "" : "$seed", line.after);
-	fprintf(to, ": >%s/found-$SLURM_ARRAY_TASK_ID\n", quote_for_shell((char *[]){ h.nest, NULL }));
+	fprintf(to, ": >%s/found-$SLURM_ARRAY_TASK_ID\n", quote_for_shell((char *[]){ (char *)h.nest, NULL }));
 	fputs("scancel \"$SLURM_ARRAY_JOB_ID\"\n", to);
 	if (fclose(to))
 		die("%s: %s", path, strerror(errno));
@@ -223,7 +224,6 @@ int hunt_by_slurm(void)
 	int status = 0;
 	bool cancelled = false;
 
-	make_nest();
 	snprintf(script, sizeof script, "%s/script", h.nest);
 	snprintf(job, sizeof job, "%s/job", h.nest);
 	write_script(script);
@@ -246,7 +246,7 @@ int hunt_by_slurm(void)
 	if (!*id)
 		die("sbatch has started no job (%s); its message is above", status_text(status));
 	bool found = show_found();
-	remove_nest();
+	nest_remove();
 	if (h.interrupted)
 		return again_die_of(h.interrupted, &h.before);
 	if (!found && !h.quiet)

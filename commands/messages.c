@@ -71,6 +71,35 @@ void die(const char *format, ...)
 	exit(EXIT_CANNOT);
 }
 
+/* Not in the handler: what is to be cleaned up takes more than a handler may do. */
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int sig)
+{
+	interrupted = sig;
+}
+
+void catch_signals(void)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
+	struct sigaction act = { .sa_handler = note_signal }, old;
+
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(ending[i], &act, NULL); /* exec makes it the default again */
+}
+
+void end_if_interrupted(void)
+{
+	if (!interrupted)
+		return;
+	progress_end();
+	if (clean_up_on_death)
+		clean_up_on_death();
+	signal(interrupted, SIG_DFL);
+	raise(interrupted);
+}
+
 void warn(const char *format, ...)
 {
 	va_list args;

@@ -28,6 +28,7 @@ static const char help[] =
 
 #define BLOCK_SIZE 512
 #define LEVEL	   9
+#define NAME_ROOM  257 /* a prefix, a '/' and a name, of those below */
 
 /* A header of a tar archive, as POSIX has it. */
 struct header {
@@ -47,18 +48,25 @@ static unsigned sum_of(const struct header *h)
 	return sum;
 }
 
+static void show_checking(uint64_t done, uint64_t all)
+{
+	end_if_interrupted();
+	progress("checking", done, all);
+}
+
 /* ---- packing --------------------------------------------------------------------------------------------------- */
 
 static struct {
-	char path[PATH_ROOM];
+	char path[PATH_ROOM]; /* what it is to be called, when it is whole; and until then: */
+	char part[PATH_ROOM + 8];
 	FILE *out;
 	ZSTD_CCtx *zstd;
 	char buffer[1 << 17];
 } pack;
 
-static void remove_pack(void)
+static void remove_part(void)
 {
-	unlink(pack.path);
+	unlink(pack.part);
 }
 
 static void put(const void *data, size_t n, ZSTD_EndDirective how)
@@ -71,8 +79,9 @@ static void put(const void *data, size_t n, ZSTD_EndDirective how)
 		left = ZSTD_compressStream2(pack.zstd, &to, &in, how);
 		if (ZSTD_isError(left))
 			die("zstd: %s", ZSTD_getErrorName(left));
+		end_if_interrupted();
 		if (fwrite(pack.buffer, 1, to.pos, pack.out) != to.pos)
-			die("%s: %s", pack.path, strerror(errno));
+			die("%s: %s", pack.part, strerror(errno));
 	} while (in.pos < in.size || (how == ZSTD_e_end && left));
 }
 
@@ -95,6 +104,17 @@ static void put_size(struct header *h, uint64_t size)
 		h->size[11 - i] = (char)(size >> 8 * i);
 }
 
+/* A long one in two parts; `base` is cut if it is still too long. */
+static void put_name(struct header *h, const char *base, const char *name)
+{
+	if ((size_t)snprintf(h->name, sizeof h->name, "%s/%s", base, name) < sizeof h->name)
+		return;
+	memset(h->name, 0, sizeof h->name);
+	snprintf(h->prefix, sizeof h->prefix, "%s", base);
+	if ((size_t)snprintf(h->name, sizeof h->name, "%s", name) >= sizeof h->name)
+		die("%s: this name is too long for a pack", name);
+}
+
 static void put_file(const char *dir, const char *base, const char *name)
 {
 	char path[2 * PATH_ROOM], data[1 << 16], sum[8];
@@ -107,8 +127,7 @@ static void put_file(const char *dir, const char *base, const char *name)
 	FILE *file = fopen(path, "re");
 	if (!file || fstat(fileno(file), &st))
 		die("%s: %s", path, strerror(errno));
-	if ((size_t)snprintf(h.name, sizeof h.name, "%s/%s", base, name) >= sizeof h.name)
-		die("%s: this name is too long for a pack", name);
+	put_name(&h, base, name);
 	memcpy(h.magic, "ustar", 6);
 	memcpy(h.version, "00", 2);
 	put_size(&h, left = (uint64_t)st.st_size);
@@ -145,6 +164,39 @@ static void put_all(const struct meta *meta, const char *base)
 	progress_end();
 }
 
+/* Under another name, so that nobody takes a half of it for the whole. */
+static void create_pack(const char *base, const char *output)
+{
+	struct stat st;
+
+	if (output && !*output)
+		usage("-o wants the name of a file");
+	if (snprintf(pack.path, sizeof pack.path, "%s%s", output ? output : base, output ? "" : ".heddle") >= PATH_ROOM)
+		die("%s: this path is too long", output);
+	if (!lstat(pack.path, &st))
+		die("%s: %s; -o names another file", pack.path, strerror(EEXIST));
+	snprintf(pack.part, sizeof pack.part, "%s.XXXXXX", pack.path);
+	catch_signals();
+	int fd = mkostemp(pack.part, O_CLOEXEC); /* for nobody else: it may hold secrets */
+	if (fd >= 0)
+		on_death(remove_part);
+	pack.out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!pack.out)
+		die("%s: %s; -o names another file", pack.path, strerror(errno));
+}
+
+static void finish_pack(void)
+{
+	end_if_interrupted();
+	if (fclose(pack.out))
+		die("%s: %s", pack.part, strerror(errno));
+	/* what somebody has made meanwhile stays; some file systems cannot say so */
+	if (renameat2(AT_FDCWD, pack.part, AT_FDCWD, pack.path, RENAME_NOREPLACE) &&
+	    (errno != EINVAL || rename(pack.part, pack.path)))
+		die("%s: %s; -o names another file", pack.path, strerror(errno));
+	on_death(NULL);
+}
+
 static void make_pack(const char *named, const char *output)
 {
 	static const char end[2 * BLOCK_SIZE];
@@ -152,15 +204,10 @@ static void make_pack(const char *named, const char *output)
 	struct meta meta;
 
 	open_trace(&meta, named);
-	if (trace_check(meta.dir, &meta.list, NULL, NULL, NULL, &problem))
+	if (trace_check(meta.dir, &meta.list, NULL, show_checking, NULL, &problem))
 		die("%s", problem.text);
 	const char *base = basename(meta.dir);
-	snprintf(pack.path, sizeof pack.path, "%s%s", output ? output : base, output ? "" : ".heddle");
-	int fd = open(pack.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* it may hold secrets */
-	pack.out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!pack.out)
-		die("%s: %s; -o names another file", pack.path, strerror(errno));
-	on_death(remove_pack);
+	create_pack(base, output);
 	if (!(pack.zstd = ZSTD_createCCtx()))
 		die("not enough memory");
 	ZSTD_CCtx_setParameter(pack.zstd, ZSTD_c_compressionLevel, LEVEL);
@@ -169,9 +216,7 @@ static void make_pack(const char *named, const char *output)
 	put(end, sizeof end, ZSTD_e_end);
 	ZSTD_freeCCtx(pack.zstd);
 	uint64_t size = (uint64_t)ftello(pack.out);
-	if (fclose(pack.out))
-		die("%s: %s", pack.path, strerror(errno));
-	on_death(NULL);
+	finish_pack();
 	note("%s has all that a replay needs, %s; `heddle pack --open %s` makes a trace of it", pack.path,
 	     size_text(size), pack.path);
 	meta_free(&meta);
@@ -185,14 +230,10 @@ static struct {
 	ZSTD_DCtx *zstd;
 	ZSTD_inBuffer from;
 	char buffer[1 << 17];
-	char dir[PATH_ROOM]; /* what becomes the trace */
+	char name[NAME_ROOM]; /* of the trace that was packed */
+	char dir[PATH_ROOM];  /* what becomes the trace */
 	bool trusted;
 } opened;
-
-static void remove_opened(void)
-{
-	remove_all(opened.dir);
-}
 
 /* Exactly n bytes of the archive. */
 static void get(void *data, size_t n)
@@ -203,6 +244,7 @@ static void get(void *data, size_t n)
 		if (opened.from.pos == opened.from.size) {
 			opened.from = (ZSTD_inBuffer){ opened.buffer,
 						       fread(opened.buffer, 1, sizeof opened.buffer, opened.in), 0 };
+			end_if_interrupted();
 			if (!opened.from.size)
 				die("%s ends too early: it is damaged", opened.path);
 		}
@@ -234,12 +276,18 @@ static const char *inner_name(const char *name)
 	return inner;
 }
 
+static void get_name(const struct header *h, char name[NAME_ROOM])
+{
+	snprintf(name, NAME_ROOM, "%.*s%s%.*s", (int)sizeof h->prefix, h->prefix, *h->prefix ? "/" : "",
+		 (int)sizeof h->name, h->name);
+}
+
 static void get_file(const struct header *h)
 {
-	char path[PATH_ROOM + 128], data[1 << 16], name[101] = "";
+	char path[PATH_ROOM + NAME_ROOM], data[1 << 16], name[NAME_ROOM];
 	uint64_t size = get_size(h);
 
-	memcpy(name, h->name, 100);
+	get_name(h, name);
 	if (!strcmp(inner_name(name), CHECKPOINT) && !opened.trusted)
 		die("%s was recorded with --ring, and has the memory of a process in it: a replay runs whatever that "
 		    "is. If you "
@@ -261,29 +309,31 @@ static void get_file(const struct header *h)
 }
 
 /* NAME-3 becomes a new NAME-N. */
-static void make_directory(const struct header *first, const char *output)
+static void find_name(const struct header *first)
 {
-	char name[101] = "", files[PATH_ROOM + 8];
-
-	memcpy(name, first->name, 100);
-	name[strcspn(name, "/")] = 0;
-	char *dash = strrchr(name, '-');
+	get_name(first, opened.name);
+	opened.name[strcspn(opened.name, "/")] = 0;
+	char *dash = strrchr(opened.name, '-');
 	if (dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")])
 		*dash = 0;
-	if (output && (strlen(output) >= PATH_ROOM || mkdir(output, 0700)))
-		die("%s: %s; -o wants a new directory", output, strerror(errno));
-	if (output)
-		strcpy(opened.dir, output);
-	else
-		home_new_trace(*name ? name : "trace", opened.dir);
-	on_death(remove_opened);
+	if (!*opened.name)
+		strcpy(opened.name, "trace");
+}
+
+static void make_directory(const char *output)
+{
+	char files[PATH_ROOM + 8];
+
+	catch_signals();
+	snprintf(opened.dir, sizeof opened.dir, "%.*s/trace", PATH_ROOM - 8, nest_make(output, "pack"));
 	snprintf(files, sizeof files, "%s/files", opened.dir);
-	if (mkdir(files, 0700))
+	if (mkdir(opened.dir, 0700) || mkdir(files, 0700))
 		die("%s: %s", files, strerror(errno));
 }
 
 static void open_pack(const char *file, const char *output)
 {
+	char path[PATH_ROOM];
 	struct trace_problem problem;
 	struct header h;
 	struct meta meta;
@@ -293,24 +343,27 @@ static void open_pack(const char *file, const char *output)
 		die("%s: %s", file, strerror(errno));
 	if (!(opened.zstd = ZSTD_createDCtx()))
 		die("not enough memory");
+	make_directory(output);
 	for (bool first = true; get(&h, sizeof h), h.name[0]; first = false) {
 		if (strtoul(h.sum, NULL, 8) != sum_of(&h) || memcmp(h.magic, "ustar", 5))
 			die("%s is no pack of heddle's", file);
 		if (first)
-			make_directory(&h, output);
+			find_name(&h);
 		get_file(&h);
 	}
 	ZSTD_freeDCtx(opened.zstd);
 	fclose(opened.in);
-	if (!*opened.dir)
+	if (!*opened.name)
 		die("%s is empty", file);
 	meta_load(&meta, opened.dir);
-	if (trace_check(meta.dir, &meta.list, NULL, NULL, NULL, &problem))
+	if (trace_check(meta.dir, &meta.list, NULL, show_checking, NULL, &problem))
 		die("%s", problem.text);
 	meta_need_same_machine(&meta);
 	cpu_need_same(&meta);
-	on_death(NULL);
-	note("unpacked into %s; `heddle replay %s` runs it", opened.dir, output ? output : basename(opened.dir));
+	end_if_interrupted();
+	nest_keep(opened.dir, output, opened.name, path);
+	nest_remove();
+	note("unpacked into %s; `heddle replay %s` runs it", path, output ? output : basename(path));
 	meta_free(&meta);
 }
 

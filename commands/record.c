@@ -202,6 +202,8 @@ static void start(struct record *r, int argc, char **argv)
 	memcpy(args + 5, argv, (size_t)argc * sizeof *argv);
 	tree_start(&r->tree, args);
 	on_death(NULL); /* from here on there is something to keep */
+	if (!r->output)
+		home_point_latest(r->dir);
 	free(args);
 	r->packer = packer_start(r->dir, &r->tree, r->keeper, r->rate);
 }

@@ -92,33 +92,6 @@ static void make_work_dir(const char *given)
 	on_death(remove_work_dir);
 }
 
-/* Signals that come before the program runs: noted by a handler, so that nothing stays in /tmp. */
-static volatile sig_atomic_t interrupted;
-
-static void note_signal(int sig)
-{
-	interrupted = sig;
-}
-
-static void catch_signals(void)
-{
-	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
-	struct sigaction act = { .sa_handler = note_signal }, old;
-
-	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(ending[i], &act, NULL); /* exec makes it the default again */
-}
-
-static void end_if_interrupted(void)
-{
-	if (!interrupted)
-		return;
-	remove_work_dir();
-	signal(interrupted, SIG_DFL);
-	raise(interrupted);
-}
-
 static void show_progress(uint64_t done, uint64_t all)
 {
 	end_if_interrupted();

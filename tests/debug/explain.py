@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import cells
@@ -76,6 +77,18 @@ def case_explain_in_words(t):
     t.check(again.status == 1 and b'FAILED' in again.out, f'the kept rerun: {again}')
 
 
+def case_explain_kept_on_another_disk(t):
+    """DIR is on another file system than the directory of traces; its name may end in a slash."""
+    if not os.path.isdir('/dev/shm') or os.stat('/dev/shm').st_dev == os.stat(t.dir).st_dev:
+        t.skip('there is no other file system in /dev/shm')
+    trace = failing(t, 'aget_progress')[1]
+    with tempfile.TemporaryDirectory(dir='/dev/shm', prefix='heddle-test-') as folder:
+        outcome = explain(t, '-q', '-o', 'small/', trace, cwd=folder)
+        again = t.replay(os.path.join(folder, 'small'))
+        t.check(outcome.status == 0 and again.status == 1 and b'FAILED' in again.out, f'{outcome}; the kept rerun: {again}')
+        t.check(os.listdir(folder) == ['small'], f'left behind: {os.listdir(folder)}')
+
+
 def case_explain_a_hang(t):
     """Two threads that wait for each other's lock, for ever, in a program that heddle-cc has not built."""
     program = t.compile(os.path.join(ROOT, 'tests/debug/parts/hang.c'), name='debug/hang')
@@ -111,7 +124,9 @@ def case_explain_by_output(t):
 def case_explain_bad_input(t):
     t.record(['sh', '-c', 'exit 3'], trace=t.path('trace'))
     for words, status in ((['--runs=0', t.path('trace')], USAGE), (['--timeout=never', t.path('trace')], USAGE), ([t.path('trace'), 'x'], USAGE),
-                          (['--expect=a', '--refuse=b', t.path('trace')], USAGE), ([t.path('missing')], CANNOT)):
+                          (['--expect=a', '--refuse=b', t.path('trace')], USAGE), ([t.path('missing')], CANNOT),
+                          (['-o', t.path('trace'), t.path('trace')], CANNOT), (['-o', t.path('no', 'folder'), t.path('trace')], CANNOT),
+                          (['-o', '', t.path('trace')], USAGE)):
         outcome = explain(t, *words)
         t.check(outcome.status == status and outcome.err.startswith(b'heddle: '), f'{words}: {outcome}')
 

@@ -191,7 +191,9 @@ def case_bad_input(t):
     for words, status, text in ((['--runs=0', 'true'], USAGE, b'--runs'), (['--minutes=soon', 'true'], USAGE, b'--minutes'),
                                 (['--jobs=0', 'true'], USAGE, b'--jobs'), (['--via=pigeon', 'true'], USAGE, b'--via'), (['--via=slurm', 'true'], USAGE, b'--runs'),
                                 ([], USAGE, b'which program'), (['./nothing'], CANNOT, b'no such program'),
-                                (['--order=none', 'true'], CANNOT, b'no order'), (['-o', t.dir, 'true'], CANNOT, b'exists already')):
+                                (['--order=none', 'true'], CANNOT, b'no order'), (['-o', t.dir, 'true'], CANNOT, b'exists already'),
+                                (['--via=parallel', '--runs=1', '-o', t.dir, 'true'], CANNOT, b'exists already'), (['-o', '', 'true'], USAGE, b'-o'),
+                                (['-o', t.path('no', 'folder'), 'true'], CANNOT, b'No such file')):
         outcome = hunt(t, *words)
         t.check(outcome.status == status and text in outcome.err + outcome.out, f'hunt {words}: {outcome} {outcome.out!r}')
         t.check(left(t) == [], f'hunt {words} left {left(t)}')

@@ -1,10 +1,13 @@
 """heddle pack: a recording that is carried elsewhere."""
 import os
 import shutil
+import signal
+import subprocess
 import tarfile
+import time
 
 import tracefile
-from harness import CANNOT, USAGE
+from harness import CANNOT, USAGE, end_session
 
 LIBRARY = 'int secret(void) { return 7; }\n'
 PROGRAM = '#include <stdio.h>\n#include <time.h>\nint secret(void);\n' \
@@ -93,3 +96,45 @@ def case_pack_bad_input(t):
         t.check(outcome.status == status, f'{words}: {outcome}')
     with open(t.path('file.heddle'), 'rb') as file:
         t.check(file.read() == data, 'a pack that was there has been written over')
+
+
+def end_in_the_middle(t, argv, folder, final):
+    """Stopped at its first file in the folder, where nothing is called `final` yet; then told to end: nothing stays."""
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=t.env, cwd=t.dir, start_new_session=True)
+    try:
+        while process.poll() is None and not os.listdir(folder):
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGSTOP)
+        seen = os.listdir(folder)
+        t.check(seen and final not in seen, f'{argv[1:3]}: {seen} are there before it is whole')
+        os.kill(process.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGCONT)
+        process.wait(60)
+    finally:
+        end_session(process)
+    t.check(process.returncode == -signal.SIGTERM and not os.listdir(folder), f'{argv[1:3]}: status {process.returncode}, left {os.listdir(folder)}')
+
+
+def case_pack_interrupted(t):
+    """Neither a half of a pack nor a half of a trace is ever there under its name, or as the latest."""
+    t.record(['head', '-c', '40000000', '/dev/urandom'])
+    packs, home = t.folder('packs'), t.folder('home')
+    end_in_the_middle(t, [t.heddle, 'pack', '-o', os.path.join(packs, 'file'), t.path('trace')], packs, 'file')
+    t.run_well([t.heddle, 'pack', '-o', t.path('file'), t.path('trace')])
+    t.env['HEDDLE_TRACE_DIR'] = home
+    end_in_the_middle(t, [t.heddle, 'pack', '--open', t.path('file')], home, 'trace-1')
+    t.run_well([t.heddle, 'pack', '--open', t.path('file')])
+    t.check(sorted(os.listdir(home)) == ['latest', 'trace-1'], f'{os.listdir(home)}')
+
+
+def case_pack_long_name(t):
+    """A program whose name does not fit into the 100 bytes that a tar archive has for one."""
+    t.env['HEDDLE_TRACE_DIR'] = t.folder('home')
+    for length in (60, 95, 170):
+        name = 'n' * length
+        shutil.copy('/bin/echo', t.path(name))
+        t.run_well([t.heddle, 'record', '--', t.path(name), 'hello'])
+        t.run_well([t.heddle, 'pack', '-o', t.path(f'{length}.heddle'), f'{name}-1'])
+        opened = t.run_well([t.heddle, 'pack', '--open', t.path(f'{length}.heddle')])
+        t.check(t.run([t.heddle, 'replay']).out == b'hello\n' and b'nnn' in opened.err, f'{opened}')
+        t.run_well(['sh', '-c', f'zstd -q -d < {t.path(f"{length}.heddle")} | tar -t'])

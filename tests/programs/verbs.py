@@ -53,6 +53,15 @@ def case_list_and_remove(t):
     t.check(not os.path.exists(t.path('home', 'echo-2')), 'rm --all')
 
 
+def case_latest_is_a_recording(t):
+    """A recording that could not begin leaves the one before it the latest."""
+    env = dict(t.env, HEDDLE_TRACE_DIR=t.folder('home'))
+    t.run_well([t.heddle, 'record', '--', 'echo', 'one'], env=env)
+    failed = t.run([t.heddle, 'record', '--', 'echo', 'two'], env=dict(env, HEDDLE_LOADER=t.path('nothing')))
+    t.check(failed.status == CANNOT, f'{failed}')
+    t.check(t.run_well([t.heddle, 'replay'], env=env).out == b'one\n', 'the latest is another')
+
+
 def case_dump(t):
     """Text and JSON tell the same events, as many as stat counts."""
     t.check(t.record(['sh', '-c', 'echo hello; exit 4']).status == 4, 'recording failed')

@@ -29,7 +29,10 @@ static struct session {
 	char program[2 * PATH_ROOM];		/* of the trace */
 	char script[PATH_ROOM];
 	char lib[PATH_ROOM]; /* where the loader, its symbols and gdb/heddle/ are */
+	int ended_by;	     /* the signal that told heddle to end; 0: none */
 } s;
+
+enum { LOOK_MS = 50, PATIENCE_MS = 2000 };
 
 static struct debug_area *area(const struct control *control)
 {
@@ -288,24 +291,44 @@ static void need_gdbserver(void)
 		die("gdbserver is not there; install it: `apt-get install gdbserver`");
 }
 
-/* Until the debugger ends; then everybody. Its wait status. */
-static int run_until_end_of(pid_t debugger)
+/* Ctrl-C is the debugger's; what is to end heddle ends the session. */
+static void wait_a_little(int milliseconds)
+{
+	siginfo_t info;
+	int sig = tree_signal(s.tree, &info, milliseconds);
+
+	if (sig == SIGTERM || sig == SIGHUP)
+		s.ended_by = sig;
+}
+
+/* Has it ended? It is not reaped. */
+static bool has_ended(pid_t debugger, int *status)
 {
 	siginfo_t info = { .si_pid = 0 };
-	int status = 0;
+
+	if (waitid(P_PID, (id_t)debugger, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+		return false;
+	*status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+	return true;
+}
+
+/* Until the debugger ends, or has had time to because heddle was told to; then everybody. The wait status of the
+   session. */
+static int run_until_end_of(pid_t debugger)
+{
+	int status = 0, told = 0;
 	bool over = false;
 
 	for (;;) {
-		if (!over && !waitid(P_PID, (id_t)debugger, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid) {
-			over = true;
-			status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
-		}
+		over = over || has_ended(debugger, &status);
+		if (s.ended_by && !told++)
+			kill(debugger, s.ended_by);
 		if (!tree_reap(s.tree))
-			return status;
-		if (over)
+			return s.ended_by ? s.ended_by : status;
+		if (over || told > PATIENCE_MS / LOOK_MS)
 			tree_kill();
-		tree_signal(s.tree, &info, 50); /* Ctrl-C is the debugger's */
-		info.si_pid = 0;
+		wait_a_little(LOOK_MS);
+		told += told > 0;
 	}
 }
 
@@ -347,22 +370,25 @@ static int run_gdbserver(long port)
 {
 	struct debug_area *a = area(s.tree->control);
 	char where[32], pid[24];
-	siginfo_t info;
 
 	a->wanted = 1;
-	while (__atomic_load_n(&a->started, __ATOMIC_ACQUIRE) != 1)
+	while (!s.ended_by && __atomic_load_n(&a->started, __ATOMIC_ACQUIRE) != 1)
 		if (!tree_reap(s.tree))
 			die("the replay ended before a debugger could have it");
 		else
-			tree_signal(s.tree, &info, 10);
+			wait_a_little(10);
+	if (s.ended_by)
+		return run_until_end_of(s.tree->root);
 	snprintf(where, sizeof where, "127.0.0.1:%ld", port);
 	snprintf(pid, sizeof pid, "%d", (int)a->pid);
 	pid_t server = start_program((char *[]){ "gdbserver", "--once", "--attach", where, pid, NULL }, false);
-	while (!is_traced((pid_t)a->pid) && !kill(server, 0))
+	while (!s.ended_by && !is_traced((pid_t)a->pid) && !kill(server, 0))
 		if (!tree_reap(s.tree))
 			break;
 		else
-			tree_signal(s.tree, &info, 10);
+			wait_a_little(10);
+	if (s.ended_by)
+		return run_until_end_of(server);
 	if (!is_traced((pid_t)a->pid)) {
 		tree_kill();
 		die("gdbserver has not taken the replay; is port %ld in use? Choose another", port);
@@ -374,16 +400,13 @@ static int run_gdbserver(long port)
 
 int debug_session(struct tree *tree, const struct meta *meta, const struct debug_options *options, const char *work_dir)
 {
-	int status;
-
 	s.meta = meta;
 	s.tree = tree;
 	s.work_dir = work_dir;
 	find_parts();
 	place_files(options->image);
 	write_script(!options->port, options->image);
-	status = options->port ? run_gdbserver(options->port) : run_gdb(options->words, options->count);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return options->port ? run_gdbserver(options->port) : run_gdb(options->words, options->count);
 }
 
 int debug_read_words(struct debug_options *options, int argc, char **argv)

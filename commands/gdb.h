@@ -15,7 +15,8 @@ struct debug_options {
 int debug_read_words(struct debug_options *options, int argc, char **argv);
 /* Before the loader starts: its runs will wait for a debugger. */
 void debug_switch_on(struct control *control);
-/* Lets the user debug the replay. Returns the debugger's exit status, when everybody has ended. */
+/* Lets the user debug the replay. Returns the debugger's wait status, or that of a heddle that was told
+   to end, when everybody has ended. */
 int debug_session(struct tree *tree, const struct meta *meta, const struct debug_options *options,
 		  const char *work_dir);
 #endif

@@ -572,12 +572,12 @@ static void prepare(struct replay *r)
 		r->saved = checkpoint_create(r->save);
 }
 
-static int debug(struct replay *r)
+static void debug(struct replay *r)
 {
 	r->debug.image = r->image;
 	int status = debug_session(&r->tree, &r->meta, &r->debug, work_dir);
 	remove_work_dir();
-	return status;
+	exit_like(&r->tree, status);
 }
 
 static int run_and_tell(struct replay *r)
@@ -639,7 +639,9 @@ static int run_replay(int argc, char **argv)
 	open_recording(&r, argv[0]);
 	prepare(&r);
 	start(&r);
-	return r.debug.gdb ? debug(&r) : run_and_tell(&r);
+	if (r.debug.gdb)
+		debug(&r);
+	return run_and_tell(&r);
 }
 
 const struct command command_replay = { "replay", run_replay, "run a recorded program again, exactly", help };

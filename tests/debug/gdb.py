@@ -2,11 +2,13 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
 import cells
 from harness import CANNOT, ROOT, USAGE, end_session
+from servers import free_port
 from sessions import Server, build, documented, hunt, line_of
 
 PARTS = os.path.join(ROOT, 'tests', 'debug', 'parts')
@@ -319,6 +321,25 @@ def case_port(t):
                          f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
         expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
         server.process.wait(20)
+
+
+def case_terminated(t):
+    """Told to end, heddle ends the session and dies of it, and nothing is left."""
+    _, trace, _ = steps(t)
+    t.env['TMPDIR'] = t.folder('tmp')
+    for words in (['--gdb', trace, '--', '-nx'], [f'--gdb-port={free_port()}', trace]):
+        process = subprocess.Popen([t.heddle, 'replay', *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=t.env,
+                                   cwd=t.dir, start_new_session=True)
+        try:
+            said = b''
+            while b'main' not in said and b'target remote' not in said and process.poll() is None:
+                said += os.read(process.stdout.fileno(), 4096)
+            os.kill(process.pid, signal.SIGTERM)
+            process.wait(20)
+        finally:
+            end_session(process)
+        t.check(process.returncode == -signal.SIGTERM, f'{words[0]}: status {process.returncode}, {said!r}')
+        t.check(not os.listdir(t.path('tmp')), f'{words[0]}: left {os.listdir(t.path("tmp"))}')
 
 
 def case_machine_interface(t):

@@ -82,6 +82,10 @@ const char *nearest(const char *typed, const char *const *words);
 /* ---- quote.c ---- */
 /* These words (NULL at the end) as a shell reads them. The caller frees the text. */
 char *quote_for_shell(char *const *words);
+/* One word of a command of gdb's. */
+void quote_for_gdb(FILE *to, const char *word);
+/* The name of a file, as an expression. */
+void quote_for_python(FILE *to, const char *text);
 
 /* ---- home.c ---- */
 /* The directory for traces without -o; not necessarily there. */

@@ -213,31 +213,52 @@ static const char settings_alone[] =
 static const char settings_alone[] = "";
 #endif
 
+static void put_command(FILE *f, const char *command, const char *path)
+{
+	fprintf(f, "%s ", command);
+	quote_for_gdb(f, path);
+	fputc('\n', f);
+}
+
+static void put_name(FILE *f, const char *before, const char *path)
+{
+	fputs(before, f);
+	quote_for_python(f, path);
+}
+
+/* debug/heddle/ and what it must know. */
+static void put_python(FILE *f, long image)
+{
+	char parts[PATH_ROOM + 16], symbols[PATH_ROOM + 16];
+
+	snprintf(parts, sizeof parts, "%s/gdb", s.lib);
+	snprintf(symbols, sizeof symbols, "%s/loader.sym", s.lib);
+	fputs("python import sys\n"
+	      "python sys.dont_write_bytecode = True\n",
+	      f);
+	put_name(f, "python sys.path.insert(0, ", parts);
+	put_name(f, ")\npython import heddle\npython heddle.begin(control=", s.tree->control_path);
+	put_name(f, ", symbols=", symbols);
+	put_name(f, ", trace=", s.meta->dir);
+#define DEBUG_NAME(name) #name " "
+	fprintf(f, ", at=%d, members='%s', image=%ld, checkpoint=%d)\n", DEBUG_AT, DEBUG_MEMBERS(DEBUG_NAME), image,
+		*s.tree->control->begin_at != 0);
+#undef DEBUG_NAME
+}
+
+/* `set` takes the rest of its line as it is. */
 static void write_script(bool attached, long image)
 {
-	char members[2048] = "";
-
-#define DEBUG_NAME(name) #name " "
-	strcat(members, DEBUG_MEMBERS(DEBUG_NAME));
-#undef DEBUG_NAME
 	snprintf(s.script, sizeof s.script, "%.3000s/start.gdb", s.work_dir);
 	FILE *f = fopen(s.script, "we");
 	if (!f)
 		die("%s: %s", s.script, strerror(errno));
 	fprintf(f, "set sysroot %s\nset solib-search-path %s\n%s", s.root, s.names, settings);
-	fprintf(f, "file %s\n", s.program);
+	put_command(f, "file", s.program);
 	if (s.meta->symbols)
-		fprintf(f, "symbol-file %s\n", s.meta->symbols);
+		put_command(f, "symbol-file", s.meta->symbols);
 	if (attached)
-		fprintf(f,
-			"python import sys\n"
-			"python sys.dont_write_bytecode = True\n"
-			"python sys.path.insert(0, '%s/gdb')\n"
-			"python import heddle\n"
-			"python heddle.begin(control='%s', at=%d, members='%s', symbols='%s/loader.sym', trace='%s', "
-			"image=%ld, checkpoint=%d)\n",
-			s.lib, s.tree->control_path, DEBUG_AT, members, s.lib, s.meta->dir, image,
-			*s.tree->control->begin_at != 0);
+		put_python(f, image);
 	else
 		fputs(settings_alone, f);
 	if (fclose(f))
@@ -394,7 +415,9 @@ static int run_gdbserver(long port)
 		die("gdbserver has not taken the replay; is port %ld in use? Choose another", port);
 	}
 	a->go = 1; /* it is stopped, and goes when the debugger says so */
-	note("the replay waits for a debugger: `gdb -x %s -ex 'target remote %s'`", s.script, where);
+	char *script = quote_for_shell((char *[]){ s.script, NULL });
+	note("the replay waits for a debugger: `gdb -x %s -ex 'target remote %s'`", script, where);
+	free(script);
 	return run_until_end_of(server);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Words for a shell to read.
+ * Words for others to read: a shell, gdb, Python.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -44,4 +44,21 @@ char *quote_for_shell(char *const *words)
 	if (!to || fclose(to))
 		die("not enough memory");
 	return text;
+}
+
+void quote_for_gdb(FILE *to, const char *word)
+{
+	for (; *word; word++)
+		fprintf(to, isspace((unsigned char)*word) || strchr("\\'\"", *word) ? "\\%c" : "%c", *word);
+}
+
+void quote_for_python(FILE *to, const char *text)
+{
+	fputs("__import__('os').fsdecode(b'", to);
+	for (; *text; text++)
+		if (is_plain((char[]){ *text, 0 }))
+			fputc(*text, to);
+		else
+			fprintf(to, "\\x%02x", (unsigned char)*text);
+	fputs("')", to);
 }

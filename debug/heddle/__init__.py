@@ -14,7 +14,7 @@ import gdb
 from gdb.unwinder import register_unwinder
 
 from .commands import define_commands
-from .replay import FAULTS, IsFault, OutOfRuntime, area, quiet, state
+from .replay import FAULTS, IsFault, OutOfRuntime, area, quiet, quoted, state
 from .travel import RuntimeStop, Travel, print_end, show, to_beginning
 
 SPACING = 300 * 10**6   # ns of work between two copies, at first
@@ -43,7 +43,7 @@ def begin(control, at, members, symbols, **recording):
     register_unwinder(None, OutOfRuntime(), replace=True)
     define_commands()
     with Travel():
-        quiet(f'add-symbol-file {symbols}')
+        quiet(f'add-symbol-file {quoted(symbols)}')
         quiet('skip -gfi *interpose/*')         # of libheddle.so, which programs know as pthread, malloc and libc
         quiet(f'handle {" ".join(FAULTS)} nostop noprint pass')
         state.runtime_stop = RuntimeStop()

@@ -105,6 +105,11 @@ def quiet(command):
     return gdb.execute(command, to_string=True)
 
 
+def quoted(word):
+    """One word of a command, whatever is in it."""
+    return re.sub(r'([\\\'"\s])', r'\\\1', word)
+
+
 # ---- threads ------------------------------------------------------------------------------------------------
 
 

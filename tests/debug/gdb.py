@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -321,6 +322,25 @@ def case_port(t):
                          f'break {line_of(source, "line of the end")}', '-ex', 'continue', '-ex', 'print sum', '-ex', 'continue'], timeout=120)
         expect(t, outcome.out.decode(), rf'\$1 = {total}$', r'exited with code 03')
         server.process.wait(20)
+
+
+def case_awkward_names(t):
+    """Directories whose names have blanks, quotes and backslashes: of the trace, the work, the symbols, heddle itself."""
+    source, trace, total = steps(t)
+    awkward = t.folder("it's a \\ \"folder\" {}$x")
+    os.rename(trace, os.path.join(awkward, 'trace'))
+    os.rename(t.path('steps'), os.path.join(awkward, 'steps'))
+    os.mkdir(os.path.join(awkward, 'tmp'))
+    shutil.copytree(os.path.join(t.settings.build, 'lib', 'heddle'), os.path.join(awkward, 'lib'))
+    t.env.update(TMPDIR=os.path.join(awkward, 'tmp'), HEDDLE_LOADER=os.path.join(awkward, 'lib', 'loader'))
+    trace = os.path.join(awkward, 'trace')
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'print sum', 'heddle when'],
+               options=[f'--program={os.path.join(awkward, "steps")}'])
+    expect(t, text, rf'\$1 = {total}$', r'^\* thread 0: event')
+    with Server(t, trace) as server:
+        command = re.search(rb'`(gdb .*)`', server.said).group(1).decode()
+        outcome = t.run(['sh', '-c', f'{command} -nx -batch -ex "break {line_of(source, "line of the end")}" -ex continue -ex "print sum"'], timeout=120)
+        expect(t, outcome.out.decode(), rf'\$1 = {total}$')
 
 
 def case_terminated(t):

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "meta.h"
 
@@ -28,10 +29,13 @@ static bool read_id(Elf *elf, char id[ID_ROOM])
 
 static bool read_file_id(const char *path, char id[ID_ROOM])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* nobody may be writing to a pipe */
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st))
 		die("%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		die("%s is not a regular file", path);
 	bool is_elf = read_id(elf_begin(fd, ELF_C_READ_MMAP, NULL), id);
 	close(fd);
 	return is_elf;

@@ -27,7 +27,7 @@ static int lock_control(const char *dir, struct control *copy, bool *locked)
 	snprintf(path, sizeof path, "%s/control", dir);
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 && errno != ENOENT)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
 	*locked = !flock(fd, LOCK_EX | LOCK_NB);

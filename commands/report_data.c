@@ -6,8 +6,11 @@
  * there, too.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "findings.h"
 #include "report.h"
 
@@ -53,15 +56,28 @@ bool place_parse(const char *place, char file[PATH_ROOM], unsigned *line, unsign
 	return true;
 }
 
+/* "/dev/stdin", whose text a compiler has read, has no text any more. */
+static FILE *open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fdopen(fd, "r");
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
 static FILE *open_source(const struct meta *meta, const char *file)
 {
 	char path[2 * PATH_ROOM];
-	FILE *f = fopen(file, "re");
+	FILE *f = open_file(file);
 
 	if (f || *file == '/')
 		return f;
 	snprintf(path, sizeof path, "%s/%s", meta_text(meta, "cwd"), file);
-	return fopen(path, "re");
+	return open_file(path);
 }
 
 static void put_source(FILE *out, const struct meta *meta, const char *place)

@@ -25,13 +25,13 @@ struct binary {
 static void open_binary(struct binary *b, const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* nobody may be writing to a pipe */
 
 	*b = (struct binary){ .path = path };
 	if (fd < 0 || fstat(fd, &st))
 		die("%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		die("%s is not a file", path);
+		die("%s is not a regular file", path);
 	b->size = (size_t)st.st_size;
 	b->data = b->size ? mmap(NULL, b->size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (b->data == MAP_FAILED)

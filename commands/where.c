@@ -89,7 +89,7 @@ static Elf *open_elf(const struct where *w, const char *key, int *fd)
 	char path[PATH_ROOM + 100];
 
 	snprintf(path, sizeof path, "%s/files/%s", w->meta->dir, key);
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	Elf *elf = *fd >= 0 ? elf_begin(*fd, ELF_C_READ_MMAP, NULL) : NULL;
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		return elf;

@@ -187,6 +187,16 @@ def case_dump_chrome(t):
     t.check(any(e.get('cat') == 'race' and 'bank.c:' in e['args']['at'] for e in events if e['ph'] == 'X'), 'no race with its line')
 
 
+def case_report_source_from_a_pipe(t):
+    """The compiler has read the program from its input: there is nothing to show of it, and nothing to wait for."""
+    source, compiler = os.path.join(ROOT, 'examples', 'bank.c'), os.path.join(t.settings.build, 'bin', 'heddle-cc')
+    t.run_well(['sh', '-c', f'{compiler} -O0 -g -pthread --select=all -o {t.path("bank")} -x c /dev/stdin < {source}'], timeout=120)
+    t.record([t.path('bank')], timeout=240)
+    os.mkfifo(t.path('pipe'))
+    outcome = t.run(['sh', '-c', f'exec {t.heddle} report -o {t.path("page")} {t.path("trace")} 0<> {t.path("pipe")}'], timeout=60)
+    t.check(outcome.status == 0, f'{outcome}')
+
+
 def case_report_bad_input(t):
     outcome = t.run([t.heddle, 'report', t.path('nothing')])
     t.check(outcome.status == CANNOT, f'no trace: {outcome}')

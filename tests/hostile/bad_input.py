@@ -209,6 +209,15 @@ def case_not_a_trace(t):
         refused(t, t.run([t.heddle, verb, t.path('absent')]), 'absent')
 
 
+def case_pipe(t):
+    """A named pipe that nobody writes to, where a file is wanted: no wait for ever."""
+    os.mkfifo(t.path('pipe'))
+    t.record(['true'])
+    for words in (['doctor', t.path('pipe')], ['dump', '--sites', t.path('pipe')], ['races', t.path('pipe')],
+                  ['replay', f'--program={t.path("pipe")}', t.path('trace')]):
+        refused(t, t.run([t.heddle, *words], timeout=10), 'not a regular file')
+
+
 def case_usage(t):
     for words in ([], ['record'], ['record', '--no-such-option', 'true'], ['no-such-verb'], ['replay', '--repeat=x', 'T'],
                   ['replay', '--repeat=-1', 'T'], ['dump', '--nothing'], ['record', '-o']):

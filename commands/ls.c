@@ -29,12 +29,12 @@ struct listed {
 static void look(struct listed *t, const char *path)
 {
 	struct trace_problem problem;
-	unsigned pid;
+	enum recording now = recording_now(path);
 
 	t->loaded = !meta_try_load(&t->meta, path, &problem);
 	t->size = disk_use(path);
-	if (recording_now(path, &pid) == BEING_RECORDED)
-		snprintf(t->end, sizeof t->end, "being recorded");
+	if (now != NOT_RECORDING)
+		snprintf(t->end, sizeof t->end, now == BEING_FINISHED ? "being finished" : "being recorded");
 	else if (!t->loaded)
 		snprintf(t->end, sizeof t->end, "damaged: %s", problem.text);
 	else if (!t->meta.finished)

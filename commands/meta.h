@@ -124,10 +124,12 @@ void dump_events(FILE *to_stream, const struct meta *meta, unsigned image, unsig
 char *dump_line(const struct entry *e);
 
 /* ---- open.c ---- */
-enum recording { NOT_RECORDING, BEING_RECORDED };
+enum recording { NOT_RECORDING, BEING_RECORDED, BEING_FINISHED };
 /* Reads a trace's meta.json; a recording whose heddle was killed is finished first. */
 void open_trace(struct meta *meta, const char *named);
-/* Does a heddle still write to this trace? *pid: which one. */
-enum recording recording_now(const char *dir, unsigned *pid);
+/* Does a heddle still write to this trace? */
+enum recording recording_now(const char *dir);
+/* Dies if one does, and says which. */
+void need_nobody_writes(const char *dir);
 
 #endif

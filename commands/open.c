@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -37,18 +38,52 @@ static int lock_control(const char *dir, struct control *copy, bool *locked)
 	return fd;
 }
 
-enum recording recording_now(const char *dir, unsigned *pid)
+/* Somebody else has the lock: who recorded, or, if that one is gone, who finishes what it left. */
+static enum recording who_has_lock(const struct control *control)
+{
+	bool gone = control->magic && kill((pid_t)control->heddle_pid, 0) && errno == ESRCH;
+
+	return gone ? BEING_FINISHED : BEING_RECORDED;
+}
+
+static enum recording look(const char *dir, unsigned *pid)
 {
 	struct control *copy = malloc(sizeof *copy);
 	bool locked = true;
 	int fd = copy ? lock_control(dir, copy, &locked) : -1;
+	enum recording now = locked ? NOT_RECORDING : who_has_lock(copy);
 
 	if (fd >= 0) {
 		*pid = copy->heddle_pid;
 		close(fd);
 	}
 	free(copy);
-	return locked ? NOT_RECORDING : BEING_RECORDED;
+	return now;
+}
+
+enum recording recording_now(const char *dir)
+{
+	unsigned pid;
+
+	return look(dir, &pid);
+}
+
+static void refuse(const char *dir, enum recording now, unsigned pid)
+{
+	if (now == BEING_FINISHED)
+		die("%s is being finished by another heddle, since the one that recorded it (process %u) was killed: "
+		    "wait until it ends",
+		    dir, pid);
+	die("%s is still being recorded by heddle (process %u): wait until it ends", dir, pid);
+}
+
+void need_nobody_writes(const char *dir)
+{
+	unsigned pid = 0;
+	enum recording now = look(dir, &pid);
+
+	if (now != NOT_RECORDING)
+		refuse(dir, now, pid);
 }
 
 /* ---- processes that outlived their heddle -------------------------------------------- */
@@ -136,7 +171,7 @@ static void recover(struct meta *meta, const char *dir)
 	if (!control)
 		die("not enough memory");
 	if (!locked)
-		die("%s is still being recorded by heddle (process %u): wait until it ends", dir, control->heddle_pid);
+		refuse(dir, who_has_lock(control), control->heddle_pid);
 	meta_load(meta, dir); /* again: another heddle may have finished it before we had the lock */
 	if (!meta->finished) {
 		wait_for_writers(dir);

@@ -29,10 +29,7 @@ static void drop_dangling_latest(void)
 
 static void remove_trace(const char *path)
 {
-	unsigned pid = 0;
-
-	if (recording_now(path, &pid) == BEING_RECORDED)
-		die("%s is being recorded by heddle (process %u); end that first", path, pid);
+	need_nobody_writes(path);
 	if (remove_all(path))
 		die("%s: cannot be removed: %s", path, strerror(errno));
 }
@@ -45,7 +42,6 @@ static void remove_every(void)
 	struct dirent *item;
 	char path[PATH_ROOM + 300];
 	struct stat st;
-	unsigned pid;
 
 	if (!dir && errno != ENOENT)
 		die("%s: %s", home, strerror(errno));
@@ -53,8 +49,8 @@ static void remove_every(void)
 		snprintf(path, sizeof path, "%s/%s", home, item->d_name);
 		if (*item->d_name == '.' || lstat(path, &st) || !S_ISDIR(st.st_mode) || !is_trace(path))
 			continue;
-		if (recording_now(path, &pid) == BEING_RECORDED)
-			warn("%s is being recorded by heddle (process %u): kept", path, pid);
+		if (recording_now(path) != NOT_RECORDING)
+			warn("%s is being recorded: kept", path);
 		else
 			remove_trace(path);
 	}

@@ -1,5 +1,7 @@
 """kill -9 of the program, of heddle, of both, at random moments: what was recorded replays up to its last event, and
 nothing else is left behind. SIGSTOP and SIGCONT likewise: it ends as if nobody had."""
+import glob
+import mmap
 import os
 import random
 import re
@@ -9,7 +11,7 @@ import subprocess
 import time
 
 import cells
-from harness import ROOT, Failure, end_session
+from harness import CANNOT, ROOT, Failure, end_session
 from lines import lost_of_threads
 
 EACH = 20
@@ -212,3 +214,24 @@ def case_nothing_is_left(t):
         left = [name for _, _, names in os.walk(trace) for name in names if re.search(r'ring|control|\.new$|\.part$|tail$', name)]
         t.check(not left, f'{who} killed: {left} are still in the trace')
         t.check(not os.listdir(home), f'{who} killed: {os.listdir(home)} are still in TMPDIR')
+
+
+def case_finished_by_another(t):
+    """Two look at a killed recording at once: the second is told that the first finishes it, not that it is recorded."""
+    trace = t.path('killed')
+    record_and_kill(t, trace, 'both', 0.1)
+    with open(os.path.join(trace, 'control'), 'r+b') as file, mmap.mmap(file.fileno(), 0):     # as one of its processes has it
+        first = subprocess.Popen([t.heddle, 'stat', trace], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=t.env, start_new_session=True)
+        try:
+            while not any(os.readlink(link).endswith('/control') for link in glob.glob(f'/proc/{first.pid}/fd/*')):
+                t.check(first.poll() is None, 'the first has ended')
+                time.sleep(0.01)
+            time.sleep(0.1)
+            os.kill(first.pid, signal.SIGSTOP)
+            second = t.run([t.heddle, 'stat', trace])
+            refused = t.run([t.heddle, 'rm', trace])
+        finally:
+            end_session(first)
+    for outcome in (second, refused):
+        t.check(outcome.status == CANNOT and b'is being finished by another heddle' in outcome.err, f'{outcome}')
+    t.run_well([t.heddle, 'stat', trace])

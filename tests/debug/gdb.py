@@ -4,10 +4,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
 import cells
+import tracefile
 from harness import CANNOT, ROOT, USAGE, end_session
 from servers import free_port
 from sessions import Server, build, documented, hunt, line_of
@@ -324,6 +326,16 @@ def case_port(t):
         server.process.wait(20)
 
 
+def case_port_in_use(t):
+    """Somebody else has the port: heddle says so, and ends."""
+    _, trace, _ = steps(t)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        outcome = t.run([t.heddle, 'replay', f'--gdb-port={server.getsockname()[1]}', trace])
+    t.check(outcome.status == CANNOT and b'in use?' in outcome.err, f'{outcome}')
+    for port in ('0', '70000'):
+        t.check(t.run([t.heddle, 'replay', f'--gdb-port={port}', trace]).status == USAGE, port)
+
+
 def case_awkward_names(t):
     """Directories whose names have blanks, quotes and backslashes: of the trace, the work, the symbols, heddle itself."""
     source, trace, total = steps(t)
@@ -360,6 +372,19 @@ def case_terminated(t):
             end_session(process)
         t.check(process.returncode == -signal.SIGTERM, f'{words[0]}: status {process.returncode}, {said!r}')
         t.check(not os.listdir(t.path('tmp')), f'{words[0]}: left {os.listdir(t.path("tmp"))}')
+
+
+def case_descriptor_of_nobody(t):
+    """A trace that somebody has made up: a file that was opened as a number below every descriptor."""
+    _, trace, _ = steps(t)
+    log = tracefile.Log(tracefile.logs(trace)[0])
+    for entry in log.entries():
+        if entry.kind == tracefile.ENTRY_SYSCALL and entry.nr == 56 + 201 * (os.uname().machine == 'x86_64') and entry.result >= 0:
+            entry.put('<q', 8, -5000000)
+    log.write()
+    tracefile.change_meta(trace)
+    outcome = t.run([t.heddle, 'replay', '--gdb', trace, '--', '-nx', '-batch'])
+    t.check(outcome.status >= 0, f'{outcome}')
 
 
 def case_machine_interface(t):

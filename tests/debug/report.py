@@ -187,6 +187,13 @@ def case_dump_chrome(t):
     t.check(any(e.get('cat') == 'race' and 'bank.c:' in e['args']['at'] for e in events if e['ph'] == 'X'), 'no race with its line')
 
 
+def case_report_status_of_ours(t):
+    """A program that ended as heddle does when it cannot: that is no failure of the report's."""
+    t.check(t.record(['sh', '-c', 'exit 122']).status == 122, 'recording')
+    outcome = t.run([t.heddle, 'report', '-o', '-', t.path('trace')])
+    t.check(outcome.status == 0 and b'exit status 122' in outcome.out, f'{outcome}')
+
+
 def case_report_source_from_a_pipe(t):
     """The compiler has read the program from its input: there is nothing to show of it, and nothing to wait for."""
     source, compiler = os.path.join(ROOT, 'examples', 'bank.c'), os.path.join(t.settings.build, 'bin', 'heddle-cc')

@@ -218,6 +218,23 @@ def case_pipe(t):
         refused(t, t.run([t.heddle, *words], timeout=10), 'not a regular file')
 
 
+def case_numbers_out_of_bounds(t):
+    """A trace that somebody has made up, with every checksum right: a stream of no thread, an entry that lacks its
+    numbers."""
+    t.record(['true'])
+    for name, value in (('slot', 1 << 20), ('image', 1 << 33), ('raw', -1)):
+        tracefile.copy(t.path('trace'), t.path(name))
+        tracefile.change_meta(t.path(name), lambda meta, new={name: value}: meta['streams'][0].update(new))
+        for verb in ('replay', 'dump', 'stat'):
+            refused(t, t.run([t.heddle, verb, t.path(name)]), 'streams')
+    tracefile.copy(t.path('trace'), t.path('lacking'))
+    log = tracefile.Log(tracefile.logs(t.path('lacking'))[0])
+    log.chunks[-1].append(tracefile.Entry(struct.pack(tracefile.ENTRY, 16, 0, tracefile.ENTRY_LAST, 0, 0)))
+    log.write()
+    tracefile.change_meta(t.path('lacking'))
+    refused(t, t.run([t.heddle, 'dump', t.path('lacking')]), 'too few numbers')
+
+
 def case_usage(t):
     for words in ([], ['record'], ['record', '--no-such-option', 'true'], ['no-such-verb'], ['replay', '--repeat=x', 'T'],
                   ['replay', '--repeat=-1', 'T'], ['dump', '--nothing'], ['record', '-o']):

@@ -62,6 +62,20 @@ def case_latest_is_a_recording(t):
     t.check(t.run_well([t.heddle, 'replay'], env=env).out == b'one\n', 'the latest is another')
 
 
+def case_level_in_any_letters(t):
+    """A library whose name is no UTF-8 stands in what the recording says of itself."""
+    library, program = t.path(os.fsdecode(b'lib\xff\xfe.so')), t.path('program')
+    with open(t.path('library.c'), 'w') as file:
+        file.write('int number(void) { return 7; }\n')
+    with open(t.path('program.c'), 'w') as file:
+        file.write('int number(void);\nint main(void) { return number(); }\n')
+    t.run_well(['gcc', '-shared', '-fPIC', '-o', library, t.path('library.c'), f'-Wl,-soname,{os.path.basename(library)}'])
+    t.run_well([os.path.join(t.settings.build, 'bin', 'heddle-cc'), '-o', program, t.path('program.c'), library, f'-Wl,-rpath,{t.dir}'])
+    t.check(t.record([program]).status == 7, 'recording failed')
+    told = json.loads(t.run_well([t.heddle, 'stat', '--json', t.path('trace')]).out)
+    t.check('except inside lib??.so' in json.dumps(told), f'{told}')
+
+
 def case_dump(t):
     """Text and JSON tell the same events, as many as stat counts."""
     t.check(t.record(['sh', '-c', 'echo hello; exit 4']).status == 4, 'recording failed')

@@ -358,8 +358,16 @@ extern struct hook_self __heddle_unattached;
 KEPT const uint8_t __heddle_none[1] = { 0 };
 KEPT const uint8_t __heddle_always[1] = { HOOK_READ | HOOK_WRITE };
 
-KEPT __thread struct hook_self __heddle_native __attribute__((tls_model("initial-exec")));
 KEPT __thread struct hook_self *__heddle_self = &__heddle_unattached;
+
+/* For threads outside heddle. Two may have the same one, when there are many: nobody asks what they count. A thread
+   has no more than the pointer of its own, since there is little room for thread-local variables of libraries that are
+   loaded late, and each has these. */
+enum { NATIVES = 64 };
+KEPT struct {
+	_Alignas(128) struct hook_self self;
+} __heddle_natives[NATIVES];
+KEPT unsigned __heddle_natives_given;
 
 /* Outside heddle nothing is left to do. No claim is ever missing there, so only the first access comes here. */
 KEPT HOOK_CALL struct hook_result __heddle_nothing(struct hook_self *self, const struct hook_site *site, void *addr,
@@ -381,7 +389,8 @@ KEPT HOOK_CALL struct hook_self *__heddle_find(void)
 	struct hook_self *self = __heddle_attach_as ? __heddle_attach_as(HOOK_VERSION) : 0;
 
 	if (!self) {
-		self = &__heddle_native;
+		self = &__heddle_natives[__atomic_fetch_add(&__heddle_natives_given, 1, __ATOMIC_RELAXED) % NATIVES]
+				.self;
 		self->claims = __heddle_always;
 		self->mask = 0;
 		self->until = self->group_until = self->poll_until = UINT64_MAX;

@@ -265,6 +265,36 @@ int main(int argc, char **argv)
             t.check(t.run([t.path('main'), t.path('libnext.so')], env=env).out == b'220 40\n', f'{way} {hooks}')
 
 
+def case_many_libraries(t):
+    """There is little room for thread-local variables of what is loaded late: hooks take a pointer of it."""
+    cc = tool(t, 'heddle-cc')
+    write(t, 'lib.c', 'static int count; int next(void) { return ++count; }\n')
+    write(t, 'main.c', '''#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int sum = 0;
+	for (int i = 0; i < 80; i++) {
+		char name[4096];
+		snprintf(name, sizeof name, "%s/lib%d.so", argv[argc - 1], i);
+		void *lib = dlopen(name, RTLD_NOW);
+		if (!lib)
+			return puts(dlerror());
+		sum += ((int (*)(void))dlsym(lib, "next"))();
+	}
+	printf("%d\\n", sum);
+}
+''')
+    t.run_well([cc, '-O2', '-shared', '-fPIC', 'lib.c', '-o', t.path('lib0.so')])
+    t.run_well([cc, '-O2', 'main.c', '-o', t.path('main')])
+    for i in range(1, 80):
+        shutil.copy(t.path('lib0.so'), t.path(f'lib{i}.so'))
+    command = [t.path('main'), t.dir]
+    t.check(t.run_well(command).out == b'80\n', 'plain')
+    t.check(t.run_well([t.heddle, 'record', '-q', '-o', t.path('trace'), *command]).out == b'80\n', 'recorded')
+    t.check(t.run_well([t.heddle, 'replay', t.path('trace')]).out == b'80\n', 'replayed')
+
+
 def case_kept(t):
     """Options that would silently lose the hooks do not; others are refused with a reason."""
     cc = tool(t, 'heddle-cc')

@@ -88,7 +88,7 @@ static void set_claim(struct region_thread *own, uint32_t me, struct page *p, ui
 {
 	uint64_t left = __atomic_load_n(&p->left_by, __ATOMIC_RELAXED);
 
-	if (left && word_slot(left) == me) /* if another one lets go at this moment, its name is lost */
+	if (word_is_of(left, me)) /* if another one lets go at this moment, its name is lost */
 		__atomic_store_n(&p->left_by, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&own->claims[page_number(addr)], kind, __ATOMIC_RELAXED);
 	struct leave *leave = &own->leave[p->given ? LEAVE_GIVING : LEAVE_WAITING];
@@ -185,7 +185,7 @@ static uint64_t left_by(const struct page *p, uint32_t slot, uint64_t addr)
 	uint64_t name = __atomic_load_n(&p->left_by, __ATOMIC_ACQUIRE);
 	const uint8_t *claim;
 
-	if (name && word_slot(name) == slot)
+	if (word_is_of(name, slot))
 		return name;
 	claim = claim_of(slot, addr);
 	uint8_t is = claim ? __atomic_load_n(claim, __ATOMIC_ACQUIRE) : 0;
@@ -335,7 +335,7 @@ static bool clear_readers(const struct order_thread *t, const struct page *p, ui
 	uint64_t name = __atomic_load_n(&p->left_by, __ATOMIC_ACQUIRE);
 
 	for (uint32_t slot = 0; slot < slots; slot++)
-		if (slot != t->slot && p->readers & word_bit(slot) && !(name && word_slot(name) == slot))
+		if (slot != t->slot && p->readers & word_bit(slot) && !word_is_of(name, slot))
 			some |= clear_claim(slot, addr, HOOK_READ);
 	return some;
 }

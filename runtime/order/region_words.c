@@ -289,7 +289,7 @@ static inline uint64_t note(struct order_thread *t, struct words *w, uint64_t ad
 {
 	uint64_t readers = w->readers, name = word_name(t->slot, region_now(region_of(t)));
 
-	if (!readers && writer && word_slot(writer) == t->slot)
+	if (!readers && word_is_of(writer, t->slot))
 		return come_again(t, addr, writer, name); /* its own: the one name says all */
 	if (kind & ACCESS_WRITES) {
 		if (readers)

@@ -47,6 +47,11 @@ static inline uint32_t word_slot(uint64_t name)
 	return (uint32_t)(name >> WORD_REGION_BITS) & ((1u << WORD_SLOT_BITS) - 1);
 }
 
+static inline bool word_is_of(uint64_t name, uint32_t slot)
+{
+	return name && word_slot(name) == slot;
+}
+
 static inline uint64_t word_region(uint64_t name)
 {
 	return name & (WORD_REGIONS - 1);

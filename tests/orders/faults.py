@@ -126,7 +126,7 @@ FAULTS = {
         'the readers of a page': ([('region_edge(t, slot, left_it ? word_region(left_it) : region_left(slot, some));', 'region_left(slot, some);'), COARSE], ''),
         'the region in which a page was let go': ([('uint64_t name = word_name(t->slot, region) |', 'uint64_t name = word_name(t->slot, 1) |'), COARSE],
                                                   'handed-over'),
-        'whose region a page keeps': ([('if (name && word_slot(name) == slot)', 'if (name)'), COARSE], 'handed-over'),
+        'whose region a page keeps': ([('if (word_is_of(name, slot))', 'if (name)'), COARSE], 'handed-over'),
         'the edges of the rest of a block': ([('q->state == PAGE_FINE || !region_follows(own, t->slot, q->writer)', 'q->state == PAGE_FINE'),
                                               ('left_it && own->known[slot] >= word_region(left_it) ? left_it : 0', 'own->known ? left_it : 0'), COARSE], 'handed-over'),
         'whether the rest of a block was let go': ([('if (!left_it)\n\t\t\treturn false;\n\t\tset_left', 'left_it = left_it ? left_it : word_name(owner, 1);\n\t\tset_left'), COARSE], 'handed-over'),
@@ -135,7 +135,7 @@ FAULTS = {
         'the end of a claim that is let go': ([('leave->page[i]], as,', 'leave->page[i]], as | HOOK_READ | HOOK_WRITE,'),
                                                ('return claim && __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&', 'return claim && !(*claim & CLAIM_LET_GO) && __atomic_load_n(claim, __ATOMIC_RELAXED) & bits &&'), COARSE],
                                               'handed-over'),
-        'the name of who uses a page again': ([('if (left && word_slot(left) == me)', 'if (!left && !me)'), COARSE], 'handed-over'),
+        'the name of who uses a page again': ([('if (word_is_of(left, me))', 'if (!left && !me)'), COARSE], 'handed-over'),
         'the region of a page that grew old': ([('uint64_t region = region_begun(own->self->events);', 'uint64_t region = region_begun(own->self->events) / 2;'), FEW, COARSE],
                                                ''),
         'the last writer of a page':
@@ -154,7 +154,7 @@ FAULTS = {
         'the last look at a word': ([('if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != writer)', 'if (0)')], ''),
         'the last look at the words of a wide value': ([('if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != was[n])', 'if (0)')], 'copies,mixed'),
         'a look at each word of a wide value': ([('was[n] & WORD_LOCKED || !covered(own, t->slot, was[n], readers)', '!n && (was[n] & WORD_LOCKED || !covered(own, t->slot, was[n], readers))')], 'copies,mixed'),
-        'that others have read what becomes a thread\'s own': ([('if (!readers && writer && word_slot(writer)', 'if (writer && word_slot(writer)')], ''),
+        'that others have read what becomes a thread\'s own': ([('if (!readers && word_is_of(writer', 'if (word_is_of(writer')], ''),
         'the readers of a word': ([('if (kind & ACCESS_WRITES && readers)', 'if (kind & ACCESS_WRITES && readers && !t)')], ''),
         'the writer of a word': ([('!region_follows(region_of(t), t->slot, writer) && region_edge_name(t, writer);', 'false;')], ''),
         'the region of a reader':

@@ -170,7 +170,7 @@ static bool take_rule(struct call *c, const struct sys_io *io, uint64_t *used, u
 	struct thread *t = c->t;
 	uint64_t p = c->args[io->arg], count = io->size_arg == NO_ARG ? 1 : c->args[io->size_arg];
 	*arg = io->arg;
-	if (!p)
+	if (!p && io->rule != OUT_LENGTH)
 		return false;
 	switch ((enum io_rule)io->rule) {
 	case IN_STRING: return take_string(t, used, p);

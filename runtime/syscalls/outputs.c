@@ -96,7 +96,7 @@ static uint64_t output_room(struct call *c, struct output *o)
 		if (!o->length_user || user_copy(&o->length, (void *)c->real[io->size_arg], 4) ||
 		    (int32_t)o->length < 0)
 			return 0;
-		return o->length;
+		return o->user ? o->length : 0;
 	case OUT_IOV: return iov_total((void *)o->source, c->args[io->size_arg]);
 	case OUT_MSG:
 		if (user_copy(&o->vector->msg, (void *)o->source, sizeof o->vector->msg))
@@ -161,7 +161,7 @@ static void redirect(struct call *c, struct output *o)
 		break;
 	default: break;
 	}
-	c->real[io->arg] = (uint64_t)o->from;
+	c->real[io->arg] = o->user ? (uint64_t)o->from : 0;
 }
 
 /* Where bytes that call_block() has added last stay until the call is over. It moves what lies in the ring. What does
@@ -290,7 +290,8 @@ long give_output(struct call *c, struct output *o)
 		c->at = before;
 		r = 0;
 	}
-	if (io->rule == OUT_LENGTH && (c->result >= 0 || o->length != o->length_before))
+	/* accept() and recvfrom() without a buffer do not look at the length */
+	if (io->rule == OUT_LENGTH && ((o->user && c->result >= 0) || o->length != o->length_before))
 		r |= give(c, io->size_arg, o->length_user, (uint8_t *)&o->length, 4);
 	return r;
 }
@@ -315,7 +316,7 @@ int place_outputs(struct call *c, struct output *out, struct vector *vector, boo
 			.io = &c->io[i], .arg = c->io[i].arg, .user = c->args[c->io[i].arg], .vector = vector
 		};
 		o->source = c->real[o->arg];
-		if (c->io[i].rule < OUT_FIXED || !o->user)
+		if (c->io[i].rule < OUT_FIXED || (!o->user && o->io->rule != OUT_LENGTH))
 			continue;
 		uint64_t room = output_room(c, o);
 		if (!room && o->io->rule != OUT_LENGTH)

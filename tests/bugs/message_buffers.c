@@ -1,6 +1,7 @@
 /*
  * Messages, vectors and lengths that other threads change while one passes them to the kernel: sendmsg and recvmsg (header,
- * vector, data), readv's vector, poll's array, the length word of getsockname, what ioctl writes.
+ * vector, data), readv's vector, poll's array, the length word of getsockname, with a buffer and without, what ioctl
+ * writes.
  * What could go wrong: each is read or written in the order of all other accesses, and a call must not look at it twice.
  */
 // run: fails
@@ -17,7 +18,7 @@ static struct iovec sent[2] = { { out, MOST }, { out + MOST, MOST } },
 		    received[2] = { { in, MOST }, { in + MOST, MOST } };
 static struct msghdr header = { .msg_iov = received, .msg_iovlen = 2 };
 static struct pollfd polled[2];
-static socklen_t length;
+static socklen_t length, wanted;
 static int waiting;
 static uint64_t seen[TEAM_MAX];
 static unsigned odd[TEAM_MAX];
@@ -40,6 +41,10 @@ static void once(unsigned me, int ends[2])
 	if (getsockname(ends[0], (struct sockaddr *)&name, &length))
 		abort();
 	note(&seen[me], name.sun_family);
+	wanted = 0;
+	if (getsockname(ends[0], NULL, &wanted))
+		abort();
+	note(&seen[me], wanted);
 }
 
 static void talk(unsigned me)
@@ -67,7 +72,7 @@ static void disturb(unsigned me)
 		received[i % 2].iov_len = MOST - i % 7;
 		polled[i % 2].events = i % 3 ? POLLIN : POLLOUT;
 		length = i % 4 ? sizeof(struct sockaddr_un) : 1;
-		note(&seen[me], (uint64_t)header.msg_flags << 8 | in[i % SIZE]);
+		note(&seen[me], (uint64_t)header.msg_flags << 8 | (uint64_t)wanted << 40 | in[i % SIZE]);
 		note(&seen[me], (uint64_t)polled[i % 2].revents << 32 | (uint64_t)waiting << 16 | length);
 		spin(&turns);
 	}

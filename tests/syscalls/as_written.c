@@ -1,7 +1,8 @@
 /*
  * What a call writes, and no more. What could go wrong: bytes that went in come back over what another thread has
  * stored there meanwhile; something is written although the call fails, or by a command that is seldom used; a buffer
- * ends before its size does, or must be aligned; a string that is longer than any path.
+ * ends before its size does, must be aligned, or is not there, while its length is; a string that is longer than any
+ * path.
  */
 // run: varies flags=-pthread
 #include "check.h"
@@ -16,6 +17,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #ifndef SO_PEERGROUPS
@@ -118,6 +120,35 @@ static void lengths(void)
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
 	int r = getsockopt(pair[0], SOL_SOCKET, SO_PEERGROUPS, groups, &size);
 	say("groups of the peer: %d, %u bytes", r, size);
+	size = 0;
+	r = getsockopt(pair[0], SOL_SOCKET, SO_PEERGROUPS, 0, &size);
+	say("without a buffer: %d, %u bytes", r, size);
+	size = 0;
+	r = getsockname(pair[0], 0, &size);
+	say("name: %d, %u bytes", r, size);
+	size = 0;
+	r = getpeername(pair[0], 0, &size);
+	say("name of the peer: %d, %u bytes", r, size);
+	size = 2;
+	FAILS(getsockname(pair[0], 0, &size), EFAULT);
+	FAILS(getsockname(pair[0], 0, bad_pointer), EFAULT);
+}
+
+/* These two do not look at a length without a buffer. */
+static void unread_lengths(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+	char byte;
+
+	CHECK(bind(server, (struct sockaddr *)&name, sizeof name.sun_family) == 0 && listen(server, 1) == 0);
+	socklen_t size = sizeof name;
+	CHECK(getsockname(server, (struct sockaddr *)&name, &size) == 0);
+	CHECK(connect(client, (struct sockaddr *)&name, size) == 0);
+	int end = (int)syscall(SYS_accept4, server, 0, bad_pointer, 0);
+	CHECK(end >= 0 && write(client, "x", 1) == 1);
+	CHECK(syscall(SYS_recvfrom, end, &byte, 1, 0, 0, bad_pointer) == 1);
+	say("named '%s'", name.sun_path + 1);
 }
 
 static void seldom(void)
@@ -192,6 +223,7 @@ int main(void)
 	children();
 	messages(page);
 	lengths();
+	unread_lengths();
 	buffers(page);
 	too_long();
 	many_descriptors();

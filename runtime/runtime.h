@@ -75,7 +75,8 @@ struct thread {
 	bool waiting;	      /* wait_mask counts */
 	struct alt_stack alt; /* the program's; the kernel has ours */
 	uint32_t slot;
-	uint32_t vfork_depth; /* > 0: a vfork child runs here */
+	uint32_t vfork_depth;	       /* > 0: a vfork child runs here */
+	const struct call *vfork_call; /* that has started it */
 	struct log log;
 	uint64_t ticket;	     /* counter at this thread's last exit from a call */
 	uint64_t dropped_ticket;     /* 1 + the ticket of a call that a signal interrupted; 0: none */

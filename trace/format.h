@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 19 /* raised with every change of anything in this file */
+#define TRACE_VERSION 20 /* raised with every change of anything in this file */
 /* In the child of a fork, ops and accesses count from the next multiple of this power of two: what is smaller is its
    parent's. A region of --order=region, and so an op, takes up to 256 of these numbers. */
 #define FORK_SHIFT 40

@@ -93,6 +93,12 @@ static void expect_process(void)
 	__atomic_fetch_add(&control->processes, 1, __ATOMIC_RELAXED);
 }
 
+/* The kernel writes the child's id, or a descriptor of it, to the caller's memory. It does without if it cannot. */
+static bool gives_id(const struct call *c)
+{
+	return c->args[0] & (CLONE_PARENT_SETTID | CLONE_PIDFD) && !user_probe((void *)c->args[2], 4);
+}
+
 /* fork: also clone without CLONE_VM. */
 static void record_fork(struct call *c)
 {
@@ -118,7 +124,7 @@ static void record_fork(struct call *c)
 	c->result = pid;
 	if (pid > 0) {
 		call_block(c, BLOCK_CHILD, 0, image, 0, 0);
-		if (c->args[0] & (CLONE_PARENT_SETTID | CLONE_PIDFD))
+		if (gives_id(c))
 			call_block(c, BLOCK_OUT, 2, c->args[2], 4, (void *)c->args[2]);
 	}
 	call_end(c);
@@ -126,6 +132,8 @@ static void record_fork(struct call *c)
 
 static void replay_fork(struct call *c)
 {
+	uint32_t before = 0;
+	bool changed = gives_id(c) && !user_copy(&before, (void *)c->args[2], 4);
 	call_replay(c);
 	const struct block *child = entry_find(c->entry, BLOCK_CHILD, -1);
 	if (!child)
@@ -138,16 +146,28 @@ static void replay_fork(struct call *c)
 	thread_before_fork();
 	long pid = gate(__NR_clone, SIGCHLD, 0, 0, 0, 0, 0);
 	thread_after_fork();
-	if (pid == 0)
+	if (pid == 0) {
+		if (changed) /* in the parent's memory only */
+			user_copy((void *)c->args[2], &before, 4);
 		become_child(c, image);
-	else if (pid < 0)
+	} else if (pid < 0) {
 		cannot("cannot fork at replay: error %d", -pid);
+	}
 }
 
 /* ---- vfork -------------------------------------------------------------------------- */
 
+/* The child finds its id in the memory that both have, if the caller wants that. */
+static void log_vfork(const struct call *c, bool given)
+{
+	struct block id = { .addr = c->args[2], .len = 4, .kind = BLOCK_OUT, .arg = 2 };
+	log_simple(c->t, ENTRY_VFORK, c->nr, 0, (int64_t)c->args[0], given ? &id : 0, (void *)c->args[2]);
+}
+
 _Noreturn void vfork_child(struct thread *t)
 {
+	if (!replaying)
+		log_vfork(t->vfork_call, gives_id(t->vfork_call));
 	REGS_RESULT(&t->regs) = 0;
 	t->regs.pc += SYSCALL_SIZE;
 	resume_program(t);
@@ -172,6 +192,7 @@ static void do_vfork(struct call *c)
 	}
 	t->stack = here - 32768;
 	t->vfork_depth++;
+	t->vfork_call = c;
 	t->order_paused = false; /* the child's first op ends a region, too */
 	uint64_t flags = replaying ? (c->args[0] & REPLAY_FLAGS) | 17 : c->args[0];
 	long r = replaying ? gate_vfork(flags, here - 16384, 0, 0, 0, t) :
@@ -190,12 +211,11 @@ static void do_vfork(struct call *c)
 
 static void record_vfork(struct call *c)
 {
-	log_simple(c->t, ENTRY_VFORK, c->nr, 0, (int64_t)c->args[0], 0, 0);
 	expect_process();
 	do_vfork(c);
-	struct block id = { .addr = c->args[2], .len = 4, .kind = BLOCK_OUT, .arg = 2 };
-	bool given = c->result > 0 && c->args[0] & (CLONE_PARENT_SETTID | CLONE_PIDFD);
-	log_simple(c->t, ENTRY_VFORK_END, c->nr, 0, c->result, given ? &id : 0, (void *)c->args[2]);
+	if (c->result < 0) /* there was no child to say so */
+		log_vfork(c, false);
+	log_simple(c->t, ENTRY_VFORK_END, c->nr, 0, c->result, 0, 0);
 }
 
 static void replay_vfork(struct call *c)
@@ -206,19 +226,24 @@ static void replay_vfork(struct call *c)
 		replay_ended(t);
 	if (e->kind != ENTRY_VFORK || (uint64_t)e->result != c->args[0])
 		diverged_call(c, e, "another event was recorded here");
+	const struct block *id = entry_find(e, BLOCK_OUT, -1);
+	if (id)
+		apply_output(c, e, id);
 	log_take(t);
-	do_vfork(c);
-	if (c->result < 0)
-		cannot("cannot vfork at replay: error %d", -c->result);
+	e = log_peek(t);
+	if (!e)
+		replay_ended(t);
+	if (e->kind != ENTRY_VFORK_END || e->result > 0) {
+		do_vfork(c);
+		if (c->result < 0)
+			cannot("cannot vfork at replay: error %d", -c->result);
+	}
 	/* a child that was killed leaves events that nobody asked for: there are none after its last */
 	e = log_peek(t);
 	if (!e)
 		replay_ended(t);
 	if (e->kind != ENTRY_VFORK_END)
 		diverged_call(c, e, "the vfork child ended early");
-	const struct block *id = entry_find(e, BLOCK_OUT, -1);
-	if (id)
-		apply_output(c, e, id);
 	c->result = e->result;
 	log_take(t);
 }

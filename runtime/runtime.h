@@ -679,12 +679,28 @@ static inline bool shared_file_never(const struct process *p, uint64_t fd)
 void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset);
 void shared_file_unmapped(uint64_t addr, uint64_t len);
 bool shared_file_at(uint64_t addr);
+/* How far, from `at` to at most `end`, memory is all of one such file, or of none. Under space_enter(). */
+uint64_t shared_file_run(uint64_t at, uint64_t end, bool *file);
 void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len);
 void shared_files_forked(void);
 /* Record: the call has changed these bytes, or brought them into sight. */
 void shared_file_log(struct call *c, uint64_t at, uint64_t len);
-/* Record: this write may have changed some that are mapped. */
-void shared_files_written(struct call *c);
+/* Record: a write, which may change some that are mapped. */
+struct file_id {
+	uint64_t device, inode;
+	uint64_t size;
+};
+struct file_write {
+	struct file_id target;
+	uint64_t from; /* where in the file it went */
+	bool found;    /* target counts */
+	bool alone;    /* others wait until `from` is known */
+};
+void shared_file_write_begins(struct call *c, struct file_write *w);
+void shared_file_write_ends(struct call *c, struct file_write *w);
+/* Logs what the program sees of it. */
+void shared_file_written(struct call *c, const struct file_write *w);
+/* Record: a call that may have changed a file otherwise. */
 void shared_files_changed(struct call *c);
 bool shared_file_known(int fd);
 /* Replay: mremap() of what is a copy here, with other limits than the file had. */

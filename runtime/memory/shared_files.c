@@ -19,51 +19,83 @@
  * or another is put in its place (shown_set() is told of both): what it leads to
  * cannot be mapped. Only their writes take the quick way, which looks before the
  * call, unless there is one thread: another could map the file meanwhile.
+ *
+ * A write that does not say where it goes is followed by a look at where the
+ * descriptor, or the end of the file, is now. Among threads such writes to mapped
+ * files are made one after the other, or it would be the place of another one.
  */
 #include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
 #include "runtime/syscalls/capture.h"
 #include <linux/mman.h>
 #include <linux/fcntl.h>
+#include <linux/fs.h>
 #include <linux/stat.h>
+
+#ifndef RWF_NOAPPEND
+#define RWF_NOAPPEND 0x20 /* newer than some headers */
+#endif
 
 #define SHARED_FILES 1024
 static struct shared_file {
-	uint64_t addr, len, offset, device, inode; /* at replay no device and inode: nobody asks */
+	uint64_t addr, len, offset;
+	struct file_id id; /* with its size as it was last known; not at replay: nobody asks */
 } files[SHARED_FILES];
 unsigned shared_file_count;
 static uint32_t lock;
+static uint32_t places; /* held by a write until it is known where it went */
 
 void shared_files_forked(void)
 {
-	lock = 0; /* another thread may have held it; it is gone */
+	lock = places = 0; /* another thread may have held them; it is gone */
 }
 
-static enum fd_kind identify(int fd, struct shared_file *f)
+/* The file of a descriptor, or the one with this path. */
+static enum fd_kind identify(int fd, const char *path, struct file_id *id)
 {
 	struct statx st;
 	memset(&st, 0, sizeof st);
-	if (SYS5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
+	if (SYS5(__NR_statx, fd, path, AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
 		return FD_UNKNOWN;
-	f->device = st.stx_dev_major * 4096ul + st.stx_dev_minor;
-	f->inode = st.stx_ino;
+	*id = (struct file_id){ st.stx_dev_major * 4096ul + st.stx_dev_minor, st.stx_ino, st.stx_size };
 	return (st.stx_mode & S_IFMT) == S_IFREG ? FD_REGULAR : FD_OTHER;
 }
 
-static void keep(const struct shared_file *f)
+static bool is_same(const struct file_id *a, const struct file_id *b)
+{
+	return a->inode == b->inode && a->device == b->device;
+}
+
+static bool is_mapped(const struct file_id *id)
+{
+	bool mapped = false;
+	brief_lock(&lock);
+	for (unsigned i = 0; i < shared_file_count; i++)
+		mapped |= is_same(&files[i].id, id);
+	brief_unlock(&lock);
+	return mapped;
+}
+
+/* Under the lock. */
+static void add(const struct shared_file *f)
 {
 	if (shared_file_count == SHARED_FILES)
 		cannot("the program maps more than %d files shared at once, which cannot be recorded",
 		       (long)SHARED_FILES);
-	brief_lock(&lock);
 	files[shared_file_count++] = *f;
+}
+
+static void keep(const struct shared_file *f)
+{
+	brief_lock(&lock);
+	add(f);
 	brief_unlock(&lock);
 }
 
 void shared_file_mapped(int fd, uint64_t addr, uint64_t len, uint64_t offset)
 {
 	struct shared_file f = { .addr = addr, .len = ALIGN_UP(len, page_size), .offset = offset };
-	if (!replaying && identify(fd, &f) != FD_REGULAR)
+	if (!replaying && identify(fd, "", &f.id) != FD_REGULAR)
 		return;
 	keep(&f);
 }
@@ -73,7 +105,18 @@ static void remove(unsigned i)
 	files[i] = files[--shared_file_count];
 }
 
-/* What is unmapped in the middle is cut at its beginning: the rest is then not followed any more. */
+/* What is left of it between two addresses. */
+static void add_part(const struct shared_file *f, uint64_t from, uint64_t to)
+{
+	struct shared_file part = *f;
+	if (from >= to)
+		return;
+	part.offset += from - f->addr;
+	part.addr = from;
+	part.len = to - from;
+	add(&part);
+}
+
 void shared_file_unmapped(uint64_t addr, uint64_t len)
 {
 	uint64_t end = addr + ALIGN_UP(len, page_size);
@@ -81,28 +124,37 @@ void shared_file_unmapped(uint64_t addr, uint64_t len)
 		return;
 	brief_lock(&lock);
 	for (unsigned i = 0; i < shared_file_count; i++) {
-		struct shared_file *f = &files[i];
-		if (f->addr >= end || f->addr + f->len <= addr)
+		struct shared_file f = files[i];
+		if (f.addr >= end || f.addr + f.len <= addr)
 			continue;
-		if (f->addr < addr) {
-			f->len = addr - f->addr;
-		} else if (f->addr + f->len > end) {
-			f->offset += end - f->addr;
-			f->len -= end - f->addr;
-			f->addr = end;
-		} else {
-			remove(i--);
-		}
+		remove(i--);
+		add_part(&f, f.addr, addr);
+		add_part(&f, end, f.addr + f.len);
 	}
 	brief_unlock(&lock);
 }
 
+uint64_t shared_file_run(uint64_t at, uint64_t end, bool *file)
+{
+	uint64_t to = end;
+	*file = false;
+	for (unsigned i = 0; i < shared_file_count; i++) {
+		const struct shared_file *f = &files[i];
+		if (at >= f->addr && at < f->addr + f->len) {
+			*file = true;
+			return MIN(end, f->addr + f->len);
+		}
+		if (f->addr > at)
+			to = MIN(to, f->addr);
+	}
+	return to;
+}
+
 bool shared_file_at(uint64_t addr)
 {
-	for (unsigned i = 0; i < shared_file_count; i++)
-		if (addr >= files[i].addr && addr < files[i].addr + files[i].len)
-			return true;
-	return false;
+	bool file;
+	shared_file_run(addr, addr + 1, &file);
+	return file;
 }
 
 void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len)
@@ -143,82 +195,148 @@ void shared_file_log(struct call *c, uint64_t at, uint64_t len)
 	file_close(fd);
 }
 
+static bool is_positioned(const struct call *c)
+{
+	return c->nr == __NR_pwrite64 || c->nr == __NR_pwritev || (c->nr == __NR_pwritev2 && c->args[3] != ~0ull);
+}
+
+static bool appends(const struct call *c)
+{
+	uint64_t how = c->nr == __NR_pwritev2 ? c->args[5] : 0;
+	if (how & (RWF_APPEND | RWF_NOAPPEND))
+		return how & RWF_APPEND;
+	return SYS2(__NR_fcntl, c->args[0], F_GETFL) & O_APPEND;
+}
+
 static uint64_t written_at(const struct call *c)
 {
-	bool positioned = c->nr == __NR_pwrite64 || c->nr == __NR_pwritev ||
-			  (c->nr == __NR_pwritev2 && c->args[3] != ~0ull);
-	bool appends = positioned && SYS2(__NR_fcntl, c->args[0], F_GETFL) & O_APPEND;
-	if (positioned && !appends)
+	bool positioned = is_positioned(c), to_end = positioned && appends(c);
+	if (positioned && !to_end)
 		return c->args[3];
 	struct statx st = { 0 };
-	if (appends)
+	if (to_end)
 		SYS5(__NR_statx, c->args[0], "", AT_EMPTY_PATH, STATX_SIZE, &st);
-	long now = appends ? (long)st.stx_size : SYS3(__NR_lseek, c->args[0], 0, 1 /* SEEK_CUR */);
+	long now = to_end ? (long)st.stx_size : SYS3(__NR_lseek, c->args[0], 0, 1 /* SEEK_CUR */);
 	return now < c->result ? 0 : (uint64_t)(now - c->result);
 }
 
-/* Bytes [from, to) of the file, where they are mapped. */
-static void log_bytes(struct call *c, const struct shared_file *target, uint64_t from, uint64_t to)
+static void log_zeros(struct call *c, uint64_t at, uint64_t len)
 {
-	brief_lock(&lock);
-	for (unsigned i = 0; i < shared_file_count; i++) {
-		const struct shared_file *f = &files[i];
-		uint64_t low = MAX(from, f->offset), high = MIN(to, f->offset + f->len);
-		if (f->inode == target->inode && f->device == target->device && low < high)
-			shared_file_log(c, f->addr + (low - f->offset), high - low);
+	for (uint64_t piece; len; at += piece, len -= piece) {
+		piece = MIN(len, page_size);
+		entry_room(c, piece);
+		memset(c->at + sizeof(struct block), 0, piece);
+		call_block(c, BLOCK_PATCH, 1, at, (uint32_t)piece, c->at + sizeof(struct block));
 	}
-	brief_unlock(&lock);
 }
 
-void shared_files_written(struct call *c)
+/* What this mapping has of bytes [from, to) of its file. */
+static void log_part(struct call *c, const struct shared_file *f, uint64_t from, uint64_t to,
+		     void (*log)(struct call *, uint64_t, uint64_t))
 {
-	struct shared_file target;
+	uint64_t low = MAX(from, f->offset), high = MIN(to, f->offset + f->len);
+	if (low < high)
+		log(c, f->addr + (low - f->offset), high - low);
+}
+
+/* The file that it goes to, if that may be mapped. */
+static bool find_target(const struct call *c, struct file_id *target)
+{
 	uint64_t fd = c->args[0];
 	uint8_t unknown = FD_UNKNOWN, *kinds = c->t->process->kinds;
 	uint8_t *kind = fd < COUNT(c->t->process->kinds) ? &kinds[fd] : &unknown;
 	if (*kind == FD_OTHER || (*kind == FD_REGULAR && !shared_file_count))
-		return;
-	*kind = (uint8_t)identify((int)fd, &target);
-	if (*kind != FD_REGULAR || !shared_file_count)
-		return;
-	uint64_t from = written_at(c);
-	log_bytes(c, &target, from, from + (uint64_t)c->result);
+		return false;
+	*kind = (uint8_t)identify((int)fd, "", target);
+	return *kind == FD_REGULAR && shared_file_count;
 }
 
-/* The file that a call changes otherwise; -1: none. */
-static int changed_by(const struct call *c)
+void shared_file_write_begins(struct call *c, struct file_write *w)
 {
+	w->found = !one_thread && find_target(c, &w->target);
+	w->alone = w->found && is_mapped(&w->target) && !(is_positioned(c) && !appends(c));
+	if (w->alone)
+		sleep_lock(&places);
+}
+
+void shared_file_write_ends(struct call *c, struct file_write *w)
+{
+	w->found = c->result > 0 && (w->found || find_target(c, &w->target));
+	if (w->found)
+		w->from = written_at(c);
+	if (w->alone)
+		sleep_unlock(&places);
+}
+
+/* Bytes [from, to) of the file, where they are mapped. */
+void shared_file_written(struct call *c, const struct file_write *w)
+{
+	uint64_t to = w->from + (uint64_t)c->result;
+	if (!w->found)
+		return;
+	brief_lock(&lock);
+	for (unsigned i = 0; i < shared_file_count; i++) {
+		struct shared_file *f = &files[i];
+		if (!is_same(&f->id, &w->target))
+			continue;
+		log_part(c, f, w->from, to, shared_file_log);
+		f->id.size = MAX(f->id.size, to);
+	}
+	brief_unlock(&lock);
+}
+
+/* Does it cut the file that it opens? */
+static bool opens_to_cut(const struct call *c)
+{
+	uint64_t how = 0;
 	switch (c->nr) {
-	case __NR_openat: return c->args[2] & O_TRUNC ? (int)c->result : -1;
+	case __NR_openat: how = c->args[2]; break;
+	case __NR_openat2: user_copy(&how, (void *)c->real[2], sizeof how); break; /* the first of its fields */
 #ifdef __NR_open
-	case __NR_open: return c->args[1] & O_TRUNC ? (int)c->result : -1;
-	case __NR_creat: return (int)c->result;
+	case __NR_open: how = c->args[1]; break;
+	case __NR_creat: how = O_TRUNC; break;
 #endif
 	}
-	if (c->row->flags & SYS_NOT_TO_SHOWN)
-		return (int)c->args[c->row->to_arg];
-	return c->row->flags & SYS_CHANGES ? (int)c->args[0] : -1;
+	return how & O_TRUNC;
 }
 
+/* The file that a call changes otherwise. */
+static enum fd_kind changed_by(const struct call *c, struct file_id *target)
+{
+	if (c->nr == __NR_truncate)
+		return identify(AT_FDCWD, (const char *)c->real[0], target);
+	if (opens_to_cut(c))
+		return identify((int)c->result, "", target);
+	if (c->row->flags & SYS_NOT_TO_SHOWN)
+		return identify((int)c->args[c->row->to_arg], "", target);
+	if (c->row->flags & SYS_CHANGES ||
+	    (c->nr == __NR_ioctl && (c->args[1] == FICLONE || c->args[1] == FICLONERANGE)))
+		return identify((int)c->args[0], "", target);
+	return FD_UNKNOWN;
+}
+
+/* All of it. What was cut off cannot be read; if the file grows again it is zeros. */
 void shared_files_changed(struct call *c)
 {
-	struct shared_file target;
-	int fd = changed_by(c);
-	if (fd >= 0 && identify(fd, &target) == FD_REGULAR)
-		log_bytes(c, &target, 0, UINT64_MAX);
+	struct file_id target;
+	if (changed_by(c, &target) != FD_REGULAR)
+		return;
+	brief_lock(&lock);
+	for (unsigned i = 0; i < shared_file_count; i++) {
+		struct shared_file *f = &files[i];
+		if (!is_same(&f->id, &target))
+			continue;
+		log_part(c, f, 0, UINT64_MAX, shared_file_log);
+		log_part(c, f, ALIGN_UP(target.size, page_size), ALIGN_UP(f->id.size, page_size), log_zeros);
+		f->id.size = target.size;
+	}
+	brief_unlock(&lock);
 }
 
 bool shared_file_known(int fd)
 {
-	struct shared_file target;
-	bool known = false;
-	if (!shared_file_count || identify(fd, &target) != FD_REGULAR)
-		return false;
-	brief_lock(&lock);
-	for (unsigned i = 0; i < shared_file_count; i++)
-		known |= files[i].inode == target.inode && files[i].device == target.device;
-	brief_unlock(&lock);
-	return known;
+	struct file_id target;
+	return shared_file_count && identify(fd, "", &target) == FD_REGULAR && is_mapped(&target);
 }
 
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n)

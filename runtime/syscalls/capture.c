@@ -61,10 +61,16 @@ static void record(struct call *c)
 		take_mask(c, &mask);
 	uint64_t place = NOT_SHOWN;
 	bool shown = (c->row->flags & SYS_WRITES) && shown_class(c->t->process, c->args[0]);
+	bool to_file = (c->row->flags & SYS_WRITES) && (shared_file_count || !one_thread);
+	struct file_write write;
+	if (to_file)
+		shared_file_write_begins(c, &write);
 	if (shown)
 		place = shown_write(c);
 	else
 		call_kernel(c);
+	if (to_file)
+		shared_file_write_ends(c, &write);
 	if (unlikely(c->restart)) {
 		if (shown)
 			shown_written();
@@ -82,8 +88,8 @@ static void record(struct call *c)
 			out[i].from += 16;
 	if (place != NOT_SHOWN)
 		call_block(c, BLOCK_SHOWN, shown_class(c->t->process, c->args[0]), place, 0, 0);
-	if ((c->row->flags & SYS_WRITES) && c->result > 0 && (shared_file_count || !one_thread))
-		shared_files_written(c);
+	if (to_file)
+		shared_file_written(c, &write);
 	if (unlikely(shared_file_count) && c->result >= 0)
 		shared_files_changed(c);
 	long fault = 0;

@@ -37,7 +37,9 @@ static unsigned changed_ranges(const struct call *c, struct space_range to[2])
 	case __NR_mmap: return a[0] != 0;
 	case __NR_munmap:
 	case __NR_mprotect: return 1;
-	case __NR_madvise: return a[2] == MADV_DONTNEED || a[2] == MADV_FREE || a[2] == MADV_REMOVE;
+	case __NR_madvise:
+		return a[2] == MADV_DONTNEED || a[2] == MADV_DONTNEED_LOCKED || a[2] == MADV_FREE ||
+		       a[2] == MADV_REMOVE;
 	case __NR_brk: {
 		uint64_t now = (uint64_t)SYS1(__NR_brk, 0), low = MIN(now, a[0]);
 		to[0] = (struct space_range){ low, MAX(now, a[0]) - low };

@@ -1,12 +1,19 @@
 /*
  * Files that are mapped shared, and changed by calls. What could go wrong: at replay the mapping is a copy, which only
- * follows what the log tells of; advice by which memory forgets its bytes, while the file keeps them; a copy of the file
- * that was kept for its times, which stores to a mapping need not change.
+ * follows what the log tells of, also of a mapping with a hole in it; advice by which memory forgets its bytes, while the
+ * file keeps them, for a range of both kinds; a copy of the file that was kept for its times, which stores to a mapping
+ * need not change.
  */
 // run: varies
 #include "check.h"
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/uio.h>
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
 
 enum { SIZE = 8192, LARGE = 200000 };
 
@@ -37,6 +44,26 @@ static void cut(int fd, char *at)
 	strcpy(at, "hello");
 	CHECK(close(open("mapped", O_RDWR | O_TRUNC)) == 0 && ftruncate(fd, SIZE) == 0);
 	say("opened to be cut: '%s'", at);
+	strcpy(at, "hello");
+	CHECK(truncate("mapped", 3) == 0);
+	say("cut by name: '%s'", at);
+	CHECK(ftruncate(fd, SIZE) == 0);
+}
+
+/* What is mapped has no bytes, until the file grows again: then zeros, and what is written. */
+static void written_after_cut(int fd, char *at)
+{
+	struct open_how how = { .flags = O_RDWR | O_TRUNC };
+
+	strcpy(at, "hello, world");
+	CHECK(close(open("mapped", O_RDWR | O_TRUNC)) == 0 && pwrite(fd, "bye", 3, 0) == 3);
+	say("cut and written: '%s'", at);
+	strcpy(at, "hello, world");
+	int again = (int)syscall(SYS_openat2, AT_FDCWD, "mapped", &how, sizeof how);
+	if (again < 0)
+		CHECK((again = open("mapped", O_RDWR | O_TRUNC)) >= 0);
+	CHECK(close(again) == 0 && pwrite(fd, "", 1, SIZE - 1) == 1);
+	say("cut otherwise, and written far behind: '%s'", at);
 }
 
 static void moved(int fd, const char *at)
@@ -63,6 +90,21 @@ static void appended(int fd, const char *at)
 
 	CHECK(ftruncate(fd, 4096) == 0 && pwrite(end, "appended", 9, 0) == 9);
 	say("appended: '%s' '%s'", at, at + 4096);
+
+	struct iovec part = { (void *)"at the end", 11 };
+	ssize_t r = pwritev2(fd, &part, 1, 0, RWF_APPEND);
+	say("by a flag: %zd '%s' '%s'", r, at, at + 4096 + 9);
+}
+
+/* The middle goes; what is behind it is still the file's. */
+static void holed(size_t page)
+{
+	int fd = file("holed", (off_t)(3 * page));
+	char *at = map(fd, 3 * page);
+
+	CHECK(munmap(at + page, page) == 0);
+	CHECK(pwrite(fd, "front", 6, 0) == 6 && pwrite(fd, "back", 5, (off_t)(2 * page)) == 5);
+	say("around a hole: '%s' '%s'", at, at + 2 * page);
 }
 
 static void advised(char *at)
@@ -77,6 +119,22 @@ static void advised(char *at)
 	strcpy(at, "hello");
 	CHECK(madvise(at, 4096, MADV_REMOVE) == 0);
 	say("removed: '%s'", at);
+}
+
+/* Memory of its own, a file's, and memory of its own again. */
+static void advised_together(size_t page, int advice)
+{
+	int fd = file("between", (off_t)page);
+	char *at = mmap(0, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED &&
+	      mmap(at + page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at + page);
+	for (int i = 0; i < 3; i++)
+		strcpy(at + (size_t)i * page, "hello");
+	int r = madvise(at, 3 * page, advice);
+	say("advice %d: %d '%s' '%s' '%s'", advice, r, at, at + page, at + 2 * page);
+	r = madvise(at + page, 2 * page, advice);
+	say("from the file on: %d '%s' '%s'", r, at + page, at + 2 * page);
 }
 
 /* Large, and some seconds old, so that its copy may be kept for others. */
@@ -99,11 +157,17 @@ int main(void)
 {
 	int fd = file("mapped", SIZE);
 	char *at = map(fd, SIZE);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	cut(fd, at);
+	written_after_cut(fd, at);
 	moved(fd, at);
 	appended(fd, at);
 	advised(at);
+	holed(page);
+	advised_together(page, MADV_DONTNEED);
+	advised_together(page, MADV_DONTNEED_LOCKED);
+	advised_together(page, MADV_REMOVE);
 	stored();
 	return 0;
 }

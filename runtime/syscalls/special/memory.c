@@ -143,13 +143,26 @@ void special_mmap(struct call *c)
 		atomics_mapped((uint64_t)c->result, (uint64_t)c->result + c->args[1]);
 }
 
-/* Calls on a range of the program's that may simply be made again. Over a hole in it, all but munmap() say so, and do
-   the rest. */
+/* Over a hole in their range all calls but munmap() say so, and do the rest. */
+static bool took_effect(const struct call *c)
+{
+	return !is_error(c->result) || (c->result == -ENOMEM && c->nr != __NR_munmap);
+}
+
+static void call_on_range(struct call *c)
+{
+	if (is_ours(c->args[0], c->args[1]))
+		c->result = -EINVAL;
+	else
+		call_kernel(c);
+}
+
+/* Calls on a range of the program's that may simply be made again. */
 static void on_range(struct call *c)
 {
 	if (replaying) {
 		call_replay(c);
-		if (!is_error(c->result) || (c->result == -ENOMEM && c->nr != __NR_munmap)) {
+		if (took_effect(c)) {
 			long logged = c->result;
 			call_kernel(c);
 			long now = c->result;
@@ -159,10 +172,7 @@ static void on_range(struct call *c)
 		return;
 	}
 	call_begin(c);
-	if (is_ours(c->args[0], c->args[1]))
-		c->result = -EINVAL;
-	else
-		call_kernel(c);
+	call_on_range(c);
 	call_end(c);
 }
 
@@ -182,19 +192,35 @@ void special_mprotect(struct call *c)
 	on_range(c);
 }
 
-/* The bytes stay in the file; or they go there, and the memory has others then. */
-static void advise_file(struct call *c)
+/* Where a file is mapped shared the bytes stay in it; or they go there, and the memory has others then. Replay, where
+   it is a copy, leaves it alone. */
+static void advise_files(struct call *c)
 {
+	uint64_t end = c->args[0] + ALIGN_UP(c->args[1], page_size), to;
+	bool file;
 	if (replaying) {
 		call_replay(c);
-		return;
+	} else {
+		call_begin(c);
+		call_on_range(c);
+		call_done(c);
 	}
-	call_begin(c);
-	call_kernel(c);
-	call_done(c);
-	if (!c->result && c->real[2] == MADV_REMOVE)
-		shared_file_log(c, c->args[0], c->args[1]);
-	entry_finish(c);
+	for (uint64_t at = c->args[0]; at < end; at = to) {
+		to = shared_file_run(at, end, &file);
+		if (replaying && !file && took_effect(c))
+			SYS3(__NR_madvise, at, to - at, c->real[2]);
+		else if (!replaying && file && c->real[2] == MADV_REMOVE) /* also one that failed later on */
+			shared_file_log(c, at, to - at);
+	}
+	if (!replaying)
+		entry_finish(c);
+}
+
+static bool meets_files(const struct call *c)
+{
+	bool file;
+	uint64_t end = c->args[0] + ALIGN_UP(c->args[1], page_size), to = shared_file_run(c->args[0], end, &file);
+	return file || to < end;
 }
 
 void special_madvise(struct call *c)
@@ -208,9 +234,9 @@ void special_madvise(struct call *c)
 		}
 		c->real[2] = MADV_DONTNEED;
 	}
-	bool bytes_go = c->real[2] == MADV_DONTNEED || c->real[2] == MADV_REMOVE;
-	if (bytes_go && shared_file_at(c->args[0])) {
-		advise_file(c);
+	bool bytes_go = c->real[2] == MADV_DONTNEED || c->real[2] == MADV_DONTNEED_LOCKED || c->real[2] == MADV_REMOVE;
+	if (bytes_go && meets_files(c)) {
+		advise_files(c);
 		return;
 	}
 	if (bytes_go || !replaying) {

@@ -328,6 +328,12 @@ void futex_pass_before_op(struct thread *t);
 /* Is the futex call that the thread makes an event, as other calls are? */
 bool futex_is_event(const struct thread *t);
 
+/* Receives, and may leave the buffer as it was, whatever the result: with MSG_TRUNC TCP throws its bytes away. */
+static inline bool may_discard(unsigned nr, uint64_t flags)
+{
+	return (nr == __NR_recvfrom || nr == __NR_recvmsg) && flags & 0x20 /* MSG_TRUNC */;
+}
+
 /* ---- syscalls/quick.c: call_run() when recording, for most calls ---------------- */
 
 /* The result; GATE_HELD, with nothing logged, if a held signal came first; or RECORD_SLOWLY: not this call. */

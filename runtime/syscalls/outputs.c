@@ -121,6 +121,20 @@ static bool take_before(struct output *o)
 	return true;
 }
 
+/* What is there before the call: the kernel may leave it so. */
+static void take_parts(uint8_t *to, const struct iovec *iov, uint64_t count, uint64_t n)
+{
+	for (uint64_t i = 0; i < count && n; i++) {
+		struct iovec v;
+		if (user_copy(&v, iov + i, sizeof v))
+			return;
+		uint64_t part = MIN(n, v.iov_len);
+		user_copy(to, v.iov_base, part);
+		to += part;
+		n -= part;
+	}
+}
+
 /* Points the kernel to our copy instead of the program's memory. */
 static void redirect(struct call *c, struct output *o)
 {
@@ -130,6 +144,10 @@ static void redirect(struct call *c, struct output *o)
 	case INOUT_FIXED:
 		if (!take_before(o))
 			return;
+		break;
+	case OUT_RESULT:
+		if (unlikely(may_discard(c->nr, c->args[3])))
+			user_copy(o->from, (void *)o->user, o->room);
 		break;
 	case OUT_IOV:
 		o->vector->iov = (struct iovec){ o->from, o->room };
@@ -141,6 +159,8 @@ static void redirect(struct call *c, struct output *o)
 		uint8_t *data = o->from;
 		uint64_t n = iov_total(message_iov(o, m), m->iov_len);
 		o->vector->iov = (struct iovec){ data, n };
+		if (unlikely(may_discard(c->nr, c->args[2])))
+			take_parts(data, message_iov(o, m), m->iov_len, n);
 		data += ALIGN_UP(n, 8);
 		struct message real = *m;
 		real.iov = (uint64_t)&o->vector->iov;

@@ -209,7 +209,8 @@ long record_quick(struct thread *t, unsigned nr)
 	if (unlikely(q->state != QUICK || nr >= COUNT(known)) &&
 	    (nr >= COUNT(known) || q->state == NOT_QUICK || !decide(q, nr)))
 		return RECORD_SLOWLY;
-	if (unlikely(q->null_arg != NO_ARG && (REGS_ARG(&t->regs, q->null_arg) || t->front->chaos)))
+	if (unlikely(q->null_arg != NO_ARG &&
+		     (REGS_ARG(&t->regs, q->null_arg) || t->front->chaos || may_discard(nr, REGS_ARG(&t->regs, 3)))))
 		return RECORD_SLOWLY;
 	uint64_t user = q->arg == NO_ARG ? 0 : REGS_ARG(&t->regs, q->arg);
 	if (!user)

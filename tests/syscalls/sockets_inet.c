@@ -1,7 +1,7 @@
 /*
  * TCP and UDP over loopback, one process on both ends. What could go wrong: an
  * address longer than its room (the kernel stores the full length), MSG_TRUNC
- * results larger than the buffer, ports and sequence numbers asked again, a
+ * results larger than the buffer, or without any bytes for it (TCP), ports and sequence numbers asked again, a
  * connection attempted at replay, where there is no network.
  */
 // run: varies
@@ -26,6 +26,24 @@ static int port_of(int fd)
 	memset(&a, 0x5a, sizeof a);
 	CHECK(getsockname(fd, (struct sockaddr *)&a, &n) == 0 && n == sizeof a && a.sin_family == AF_INET);
 	return ntohs(a.sin_port);
+}
+
+/* TCP throws the bytes away. */
+static void discarded(int from, int to)
+{
+	struct sockaddr_in peer;
+	socklen_t n = sizeof peer;
+	char b[16];
+	struct iovec parts[2] = { { b, 4 }, { b + 8, 4 } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+
+	memset(b, '-', sizeof b);
+	CHECK(send(from, "0123456789abcdefghijklmnopqrst", 30, 0) == 30);
+	CHECK(recv(to, b, 4, MSG_TRUNC) == 4 && !memcmp(b, "----------------", 16));
+	CHECK(recvfrom(to, b, 4, MSG_TRUNC, (struct sockaddr *)&peer, &n) == 4 && !memcmp(b, "----------------", 16));
+	CHECK(recvmsg(to, &message, MSG_TRUNC) == 8 && !memcmp(b, "----------------", 16));
+	CHECK(recv(to, 0, 4, MSG_TRUNC) == 4);
+	CHECK(recv(to, b, sizeof b, 0) == 10 && !memcmp(b, "klmnopqrst------", 16));
 }
 
 static void tcp(void)
@@ -70,6 +88,7 @@ static void tcp(void)
 	n = sizeof peer;
 	CHECK(write(fd, "more", 4) == 4 && recvfrom(end, b, sizeof b, 0, (struct sockaddr *)&peer, &n) == 4);
 	say("recvfrom left a length of %u", n);
+	discarded(fd, end);
 
 	struct tcp_info info;
 	n = sizeof info;

@@ -17,7 +17,7 @@ static int one(struct sys_io *io, uint8_t rule, uint8_t arg, uint32_t size)
 }
 
 /* Newer than some headers. */
-enum { GET_AUXV = 0x41555856, TIMER_CREATE_RESTORE_IDS = 77, FUTEX_HASH = 78 };
+enum { GET_SHADOW_STACK = 74, FUTEX_HASH = 78, GET_AUXV = 0x41555856 };
 
 /* clang-format off */
 static const struct {
@@ -34,6 +34,7 @@ static const struct {
 	{ PR_GET_TID_ADDRESS,	  { OUT_FIXED, 1, NO_ARG, 8 } },
 	{ PR_GET_NAME,		  { OUT_FIXED, 1, NO_ARG, 16 } },
 	{ PR_SET_NAME,		  { IN_STRING, 1, NO_ARG, 1 } }, /* cut to 15 characters by the kernel */
+	{ GET_SHADOW_STACK,	  { OUT_FIXED, 1, NO_ARG, 8 } },
 	{ GET_AUXV,		  { OUT_RESULT, 1, 2, 1 } },
 };
 
@@ -77,8 +78,8 @@ int shape_prctl(const uint64_t args[6], struct sys_io *io)
 	for (unsigned i = 0; i < sizeof values_only / sizeof *values_only; i++)
 		if (values_only[i] == option)
 			return 0;
-	/* SME (63, 64), MDWE (65, 66), KSM (67, 68), RISC-V and PowerPC (69-73), shadow stacks (74-76), restored timers
-	   and futexes' hash (77, 78): values only. */
+	/* SME (63, 64), MDWE (65, 66), KSM (67, 68), RISC-V and PowerPC (69-73), shadow stacks (75, 76), restored
+	   timers and futexes' hash (77, 78): values only. */
 	return option >= 63 && option <= FUTEX_HASH ? 0 : -1;
 }
 

@@ -7,6 +7,8 @@
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
+/* Newer than some headers. */
+enum { SME_SET_VL = 63, SET_SHADOW_STACK = 75, LOCK_SHADOW_STACK = 76 };
 
 /* One of the program's own would catch our gate, too, and at replay calls that are not made. So it is not in force, and
    the user is told. */
@@ -16,13 +18,31 @@ static void filter(struct call *c)
 	call_answer(c, 0);
 }
 
+/* How instructions work from here on: so they must at replay, too. */
+static void set_again(struct call *c)
+{
+	const uint64_t *a = c->args;
+	call_run(c);
+	if (!replaying || is_error(c->result))
+		return;
+	long r = SYS5(__NR_prctl, a[0], a[1], a[2], a[3], a[4]);
+	if (r != c->result)
+		cannot("prctl(%u) gives %x instead of %x at replay: is this another processor?", a[0], r, c->result);
+}
+
 void special_prctl(struct call *c)
 {
 	switch (c->args[0]) {
 	case PR_SET_SECCOMP: filter(c); return;
 	case PR_SET_TSC: /* the counter stays recorded */ call_answer(c, 0); return;
 	case PR_SET_MM: call_answer(c, -EPERM); return;
+	case SET_SHADOW_STACK: /* our frames have no shadow */
+	case LOCK_SHADOW_STACK:
 	case PR_SET_SYSCALL_USER_DISPATCH: call_answer(c, -EINVAL); return;
+	case PR_SVE_SET_VL: /* the length of vectors; tags in addresses; signed pointers */
+	case SME_SET_VL:
+	case PR_SET_TAGGED_ADDR_CTRL:
+	case PR_PAC_SET_ENABLED_KEYS: set_again(c); return;
 	case PR_SET_NAME:
 		call_run(c);
 		if (replaying) /* so that gdb and ps show it */

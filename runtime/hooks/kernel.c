@@ -15,6 +15,7 @@
 #include "runtime/syscalls/capture.h"
 
 #define IOV_MOST 1024 /* parts of an iovec */
+#define DIRECT	 4096 /* a file may want bytes that begin at such a place (O_DIRECT); so does t->inputs */
 
 struct given {
 	uint32_t count, room;
@@ -209,6 +210,13 @@ static void link_sent(uint8_t *at)
 	link_iov((uint8_t *)p);
 }
 
+/* Where the copies for a rule begin, behind those for others. */
+static uint64_t start_of(const struct sys_io *io, uint64_t used)
+{
+	const uint64_t head = sizeof(struct iovec);
+	return io->rule == IN_IOV ? ALIGN_UP(used + head, DIRECT) - head : ALIGN_UP(used, 16);
+}
+
 void order_take_inputs(struct call *c)
 {
 	struct thread *t = c->t;
@@ -217,7 +225,7 @@ void order_take_inputs(struct call *c)
 	if (c->inputs_taken)
 		return;
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {
-		uint64_t start = used = ALIGN_UP(used, 16);
+		uint64_t start = used = start_of(&c->io[i], used);
 		starts[i] = take_rule(c, &c->io[i], &used, &args[i]) ? start + 1 : 0;
 	}
 	for (int i = 0; i < IO_MAX && c->io[i].rule; i++) {

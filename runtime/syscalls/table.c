@@ -492,7 +492,7 @@ const struct sys_row sys_table[] = {
 	/* No rule describes arrays of messages. glibc's resolver, the usual caller, goes on with send and recv. */
 	REFUSED(sendmmsg,	"fpux",	  ENOSYS),
 	REFUSED(recvmmsg,	"fpuxp",  ENOSYS),
-	LOG(setsockopt,		"fddpu",  0,			IN_MANY(3, 4, 1)),
+	SPECIAL(setsockopt,	"fddpu",  0, special_setsockopt, IN_MANY(3, 4, 1)),
 	LOG(getsockopt,		"fddpp",  0,			UP_TO(3, 4)),
 	LOG(shutdown,		"fd",	  0),
 

@@ -1,6 +1,7 @@
 /* Settings of the process that concern the recorder itself. */
 #include "runtime/syscalls/special/special.h"
 #include "runtime/runtime.h"
+#include <asm/socket.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
@@ -77,6 +78,16 @@ void special_seccomp(struct call *c)
 {
 	if (c->args[0] == SECCOMP_SET_MODE_STRICT || c->args[0] == SECCOMP_SET_MODE_FILTER)
 		filter(c);
+	else
+		call_run(c);
+}
+
+/* The kernel would go on reading what it was given to send after the call. In a program with hooks that is a copy, of
+   which the next call makes another. */
+void special_setsockopt(struct call *c)
+{
+	if (control->hooked && c->args[1] == SOL_SOCKET && c->args[2] == SO_ZEROCOPY)
+		call_answer(c, -EOPNOTSUPP);
 	else
 		call_run(c);
 }

@@ -58,6 +58,7 @@ void special_pause(struct call *c);
 void special_prctl(struct call *c);
 void special_arch_prctl(struct call *c);
 void special_seccomp(struct call *c);
+void special_setsockopt(struct call *c);
 void special_personality(struct call *c), special_mlockall(struct call *c), special_rlimit(struct call *c);
 /* files.c: does the path name the program itself, by way of /proc? */
 bool names_own_exe(const char *path);

@@ -438,6 +438,8 @@ static void walk_all_loops(struct module *m)
 			end++;
 		if (!select_ignored(m, f))
 			walk_loops(m, f, first, end);
+		if (end > first)
+			rounding_settle(m, f);
 	}
 }
 

@@ -151,6 +151,9 @@ void escape_apply(struct module *m);
 void races_apply(struct module *m);
 bool races_prepare(LLVMModuleRef module);
 
+/* rounding.c: every copy of this function's code will compute the same numbers. */
+void rounding_settle(struct module *m, LLVMValueRef function);
+
 /* elements.c: numbers what can never meet in memory */
 void elements_find(struct module *m);
 

@@ -295,6 +295,37 @@ int main(int argc, char **argv)
     t.check(t.run_well([t.heddle, 'replay', t.path('trace')]).out == b'80\n', 'replayed')
 
 
+def case_rounding(t):
+    """Where the code generator may change what is rounded, code with hooks and its copy without still agree."""
+    cc = tool(t, 'heddle-cc')
+    write(t, 'main.c', '''#include <math.h>
+#include <stdio.h>
+double a[512], b[512], c[512];
+float x[512], y[512];
+int main(void)
+{
+	for (int i = 0; i < 512; i++)
+		a[i] = 1.0 / (i + 3), b[i] = 1.0 / (7 * i + 1), c[i] = 1e-3 * i, x[i] = i + 1, y[i] = 3.0f / (i + 1);
+	for (int round = 0; round < 20; round++)
+		for (int i = 1; i < 512; i++) {
+			c[i] = a[i] * b[i] + c[i];
+			y[i] = x[i] / sqrtf(y[i]) - y[i - 1] / x[i] + x[i - 1] / x[i];
+		}
+	double sum = 0;
+	for (int i = 0; i < 512; i++)
+		sum += c[i] * b[i] + y[i];
+	printf("%a %a %a\\n", sum, c[77], (double)y[99]);
+}
+''')
+    machine = ['-mfma'] if platform.machine() == 'x86_64' else []
+    for flags in (['-ffp-contract=fast'], ['-ffast-math'], ['-ffast-math', '-O3'], ['-ffast-math', '--per-file']):
+        t.run_well([cc, '-O2', *machine, *flags, 'main.c', '-o', t.path('main'), '-lm'])
+        plain = t.run_well([t.path('main')]).out
+        for i, way in enumerate(([], ['--verify'])):        # with --verify every access takes its hook
+            hooked = t.run_well([t.heddle, 'record', '-q', *way, '-o', t.path(f'trace{i}{"".join(flags)}'), t.path('main')]).out
+            t.check(plain == hooked, f'{flags} {way}: {plain} {hooked}')
+
+
 def case_kept(t):
     """Options that would silently lose the hooks do not; others are refused with a reason."""
     cc = tool(t, 'heddle-cc')

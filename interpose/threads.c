@@ -511,7 +511,9 @@ EXPORT int pthread_key_delete(pthread_key_t key)
 __attribute__((constructor)) static void find_early(void)
 {
 	self_find();
-	((struct sync_entries *)ENTRIES)->tls_offset = (uint64_t)__builtin_thread_pointer() - (uint64_t)pthread_self();
+	struct sync_entries *entries = (struct sync_entries *)ENTRIES;
+	entries->tls_offset = (uint64_t)__builtin_thread_pointer() - (uint64_t)pthread_self();
+	entries->announced = 1;
 	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
 	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);
 }

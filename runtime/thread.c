@@ -315,8 +315,17 @@ static void tell_id(struct thread *t)
 		log_wait_at_call(t, true); /* dispatch() has waited for the access, if that came first */
 }
 
+/* A thread with TLS that libheddle.so does not know of is one of libc's own: its locks would be in no order. */
+static void refuse_unannounced(const struct call *c)
+{
+	if (!replaying && !log_detached() && ENTRIES->announced && !c->t->reserved && c->args[0] & CLONE_SETTLS)
+		cannot("the program makes libc start a thread of its own (aio_read() and its kin, getaddrinfo_a(), or "
+		       "SIGEV_THREAD of timer_create() or mq_notify()), which cannot be recorded");
+}
+
 void thread_clone(struct call *c)
 {
+	refuse_unannounced(c);
 	if (c->t->tell_to)
 		tell_id(c->t);
 	if (!(c->args[0] & CLONE_THREAD))

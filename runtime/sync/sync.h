@@ -136,5 +136,6 @@ struct sync_entries {
 	uint32_t forks;	       /* that led to this process */
 	uint64_t tls_offset;   /* of a thread's TLS from its pthread_t; libheddle.so says it */
 	sync_function *functions[SYNC_COUNT];
+	uint64_t announced; /* libheddle.so is there, and says which threads are to come */
 };
 #endif

@@ -495,6 +495,14 @@ void libc_special__IO_funlockfile(FILE *f)
 	libc_special_funlockfile(f);
 }
 
+/* Who only asks, or asks for what is decided, does not wait for who has the FILE. */
+extern int fwide(FILE *, int);
+SPECIAL(fwide);
+int libc_special_fwide(FILE *f, int mode)
+{
+	return mode && !f->_mode ? STUB(fwide)(f, mode) : REAL(fwide)(f, mode);
+}
+
 /* ---- messages that end in exit() ------------------------------------------------------------------ */
 
 extern _Noreturn void err(int, const char *, ...);

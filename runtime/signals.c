@@ -163,7 +163,7 @@ void signals_start(const struct start_info *info)
 
 void signals_set_mask(struct thread *t)
 {
-	set_kernel_mask(t->held_count ? ~0ull : t->mask);
+	set_kernel_mask(t->held ? ~0ull : t->mask);
 }
 
 void signals_thread_start(struct thread *t)

@@ -29,6 +29,18 @@ static inline bool in_runtime(uint64_t pc)
 void hold(struct thread *t, int sig, const siginfo_t *info, void *uc);
 /* The thread has reached no event for a while. */
 void on_timer(struct thread *t, void *uc);
+struct logged_signal {
+	int sig;
+	bool fatal, inexact;
+	struct signal_args args;
+	struct kernel_action action;
+	uint8_t info[128];
+};
+/* Record: a handler has returned, and t->mask is that of the program again. Takes the first signal that had to wait
+   for that. All are blocked now. */
+bool take_let_in(struct thread *t, struct logged_signal *s);
+/* Its handler begins (replay: that of the next entry) before the program goes on, as it would have by `uc`. */
+void begin_let_in(struct thread *t, struct logged_signal *s, void *uc);
 /* What the program wanted done with the signal of this entry. */
 struct kernel_action logged_action(struct thread *t, const struct entry *e);
 /* Begins the program's handler with the program's registers as they are in t->regs. */

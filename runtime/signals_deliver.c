@@ -175,9 +175,10 @@ _Noreturn void begin_handler(struct thread *t, int sig, const void *info, struct
 	enter_handler(a.handler, f.sp, (uint64_t)sig, f.info, f.context, f.lr, f.fp);
 }
 
-static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, const void *info,
-		       const struct kernel_action *action)
+static void log_signal(struct thread *t, const struct logged_signal *s, unsigned flags, int64_t us)
 {
+	if (s->fatal)
+		flags |= SIGNAL_FATAL;
 	struct {
 		struct entry e;
 		struct signal_args args;
@@ -187,7 +188,7 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 		struct kernel_action action;
 	} *all = log_reserve(t, sizeof *all);
 	all->e = (struct entry){ .size = sizeof *all,
-				 .nr = (uint16_t)sig,
+				 .nr = (uint16_t)s->sig,
 				 .kind = ENTRY_SIGNAL,
 				 .flags = (uint8_t)(flags | sizeof all->args / 8),
 				 .result = us };
@@ -200,9 +201,9 @@ static void log_signal(struct thread *t, int sig, unsigned flags, int64_t us, co
 		.polls = t->self->polls,
 	};
 	all->b = (struct block){ .kind = BLOCK_OUT, .len = sizeof all->info };
-	memcpy(all->info, info, sizeof all->info);
+	memcpy(all->info, s->info, sizeof all->info);
 	all->b2 = (struct block){ .kind = BLOCK_ACTION, .len = sizeof all->action };
-	all->action = *action;
+	all->action = s->action;
 	t->dropped_ticket = 0;
 	log_commit(t, sizeof *all);
 	log_settled(t, true);
@@ -217,29 +218,35 @@ static void cut_region(struct thread *t, unsigned flags)
 		order_cut(t);
 }
 
+/* The first held signal that does something. The others are dropped: what is done with them may have changed meanwhile.
+   on_signal() is kept out. */
+static bool take_wanted(struct thread *t, struct logged_signal *s)
+{
+	struct held_signal h;
+	for (int i; (i = deliverable(t)) >= 0;) {
+		take_held(t, i, &h);
+		s->sig = h.sig;
+		s->action = signals_action(t, h.sig, 0);
+		s->fatal = s->action.handler == 0 && is_fatal_default(h.sig);
+		memcpy(s->info, h.info, sizeof s->info);
+		if (s->fatal)
+			shown_end();
+		if (s->fatal || s->action.handler > 1)
+			return true;
+	}
+	return false;
+}
+
 static void record_deliver(struct thread *t, unsigned flags)
 {
-	for (;;) {
-		/* keeps on_signal() out while the list is changed */
-		set_kernel_mask(~0ull);
-		int i = deliverable(t);
-		if (i < 0)
-			break;
-		struct held_signal h;
-		take_held(t, i, &h);
-		struct kernel_action a = signals_action(t, h.sig, 0);
-		if (a.handler > 1) {
-			log_signal(t, h.sig, flags, 0, h.info, &a);
-			cut_region(t, flags);
-			begin_handler(t, h.sig, h.info, a);
-		}
-		/* the disposition may have changed while it was held */
-		if (a.handler == 0 && is_fatal_default(h.sig)) {
-			shown_end();
-			log_signal(t, h.sig, flags | SIGNAL_FATAL, 0, h.info, &a);
-			cut_region(t, flags);
-			die_by_signal(h.sig);
-		}
+	struct logged_signal s;
+	set_kernel_mask(~0ull);
+	if (take_wanted(t, &s)) {
+		log_signal(t, &s, flags, 0);
+		cut_region(t, flags);
+		if (s.fatal)
+			die_by_signal(s.sig);
+		begin_handler(t, s.sig, s.info, s.action);
 	}
 	t->waiting = false;
 	signals_update_held(t);
@@ -256,14 +263,6 @@ struct kernel_action logged_action(struct thread *t, const struct entry *e)
 	memcpy(&a, block_data(b), sizeof a);
 	return a;
 }
-
-struct logged_signal {
-	int sig;
-	bool fatal, inexact;
-	struct signal_args args;
-	struct kernel_action action;
-	uint8_t info[128];
-};
 
 static void read_signal(struct thread *t, const struct entry *e, struct logged_signal *s)
 {
@@ -293,6 +292,27 @@ static bool is_due(const struct thread *t, const struct entry *e, unsigned flags
 	return flags & SIGNAL_AT_HOOK || e->flags & SIGNAL_INEXACT || args->place == t->self->events;
 }
 
+/* Where it is due: waits as it was recorded. */
+static void take_again(struct thread *t, const struct entry *e, struct logged_signal *s)
+{
+	read_signal(t, e, s);
+	if (!one_thread) {
+		if (s->args.ticket) { /* the call that it interrupted had begun */
+			ticket_enter(s->args.ticket - 1);
+			t->ticket_interrupted = s->args.ticket;
+		}
+		ticket_leave(t, s->args.now);
+	}
+	log_take(t);
+	if (s->fatal) {
+		thread_wait_for_others(t);
+		deadlock_leave();
+		die_by_signal(s->sig);
+	}
+	if (unlikely(races_watch))
+		races_handler_begins(t);
+}
+
 static void replay_deliver(struct thread *t, unsigned flags)
 {
 	const struct entry *e = log_peek(t);
@@ -311,25 +331,10 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	/* One that came after a call, found before another: the call was of a futex, and is not made again. */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
-	read_signal(t, e, &s);
-	if (s.inexact)
+	if (e->flags & SIGNAL_INEXACT)
 		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	cut_region(t, flags);
-	if (!one_thread) {
-		if (s.args.ticket) { /* the call that it interrupted had begun */
-			ticket_enter(s.args.ticket - 1);
-			t->ticket_interrupted = s.args.ticket;
-		}
-		ticket_leave(t, s.args.now);
-	}
-	log_take(t);
-	if (s.fatal) {
-		thread_wait_for_others(t);
-		deadlock_leave();
-		die_by_signal(s.sig);
-	}
-	if (unlikely(races_watch))
-		races_handler_begins(t);
+	take_again(t, e, &s);
 	begin_handler(t, s.sig, s.info, s.action);
 }
 
@@ -353,28 +358,49 @@ void signals_deliver_at_hook(struct thread *t)
 		record_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
 }
 
+/* ---- when a handler returns ----------------------------------------------------------------- */
+
+bool take_let_in(struct thread *t, struct logged_signal *s)
+{
+	signals_update_held(t);
+	if (!t->held)
+		set_kernel_mask(t->mask); /* on_signal() holds the first that comes */
+	set_kernel_mask(~0ull);
+	return take_wanted(t, s);
+}
+
+void begin_let_in(struct thread *t, struct logged_signal *s, void *uc)
+{
+	if (replaying) {
+		const struct entry *e = log_peek(t);
+		if (!e)
+			replay_ended(t);
+		if (!is_due(t, e, 0))
+			diverged(t, e, "a handler returns, and lets in a signal");
+		take_again(t, e, s);
+	} else {
+		log_signal(t, s, 0, 0);
+		if (s->fatal)
+			die_by_signal(s->sig);
+	}
+	if (order_syncs())
+		order_acquired(t);
+	begin_handler_from(uc, t, s->sig, s->info, &s->action);
+}
+
+/* ---- at no event ------------------------------------------------------------------------------ */
+
 /* A signal has waited long enough for an event: it begins where the thread is. */
 static bool take_inexact(struct thread *t, struct logged_signal *s)
 {
-	int i = deliverable(t);
-	struct held_signal h;
-	if (i < 0)
+	if (!take_wanted(t, s))
 		return false;
-	take_held(t, i, &h);
-	s->sig = h.sig;
-	s->action = signals_action(t, s->sig, 0);
-	s->fatal = s->action.handler == 0;
-	memcpy(s->info, h.info, sizeof s->info);
-	if (s->action.handler == 1)
-		return false;
-	if (s->fatal)
-		shown_end();
-	else if (unlikely(control->ring))
+	if (!s->fatal && unlikely(control->ring))
 		cannot("signal %d came while the program computed, and made no system call for %u ms: where its "
 		       "handler begins cannot be recorded, and --ring needs an exact recording; build the program with "
 		       "heddle-cc, or record it without --ring",
 		       (long)s->sig, (unsigned long)HOLD_MS);
-	log_signal(t, s->sig, SIGNAL_INEXACT | (s->fatal ? SIGNAL_FATAL : 0), HOLD_MS * 1000, s->info, &s->action);
+	log_signal(t, s, SIGNAL_INEXACT, HOLD_MS * 1000);
 	return true;
 }
 
@@ -400,14 +426,14 @@ void on_timer(struct thread *t, void *uc)
 		arm_timer(t, HOLD_MS * 1000);
 		return;
 	}
-	if (!(replaying ? take_inexact_again : take_inexact)(t, &s))
-		return;
-	__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
-	if (s.fatal && replaying)
-		thread_wait_for_others(t);
-	if (s.fatal)
-		die_by_signal(s.sig);
-	begin_handler_from(uc, t, s.sig, s.info, &s.action);
+	if ((replaying ? take_inexact_again : take_inexact)(t, &s)) {
+		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
+		if (s.fatal && replaying)
+			thread_wait_for_others(t);
+		if (s.fatal)
+			die_by_signal(s.sig);
+		begin_handler_from(uc, t, s.sig, s.info, &s.action);
+	}
 	signals_update_held(t);
 	*context_mask(uc) = signals_kernel_mask(t->mask);
 }

@@ -82,7 +82,7 @@ void give_fault(struct thread *t, int sig, siginfo_t *info, void *uc)
 	begin_handler_from(uc, t, sig, info, &a);
 	if (!replaying) {
 		signals_update_held(t);
-		*context_mask(uc) = signals_kernel_mask(t->held_count ? ~0ull : t->mask);
+		*context_mask(uc) = signals_kernel_mask(t->held ? ~0ull : t->mask);
 	}
 }
 

@@ -146,14 +146,10 @@ void context_enter_handler(void *uc, const struct handler_frame *f, int sig, uin
 /*
  * The program returns from a handler: copies the frame at its sp to `to` (at
  * least FRAME_ROOM bytes), takes out its mask and alternate stack, and puts in
- * the ones the kernel shall have. Returns the argument for gate_sigreturn(), or
- * 0 if there is no frame.
+ * the stack the kernel shall have. Returns its context, or 0 if there is no frame.
  */
 #define FRAME_ROOM 16384
-void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, uint64_t kernel_mask,
-		   const struct alt_stack *kernel_alt);
-/* With what it will go on. */
-void frame_regs(const void *frame, struct regs *r);
+void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, const struct alt_stack *kernel_alt);
 
 /* The instructions that unwinders and debuggers know as the end of a signal handler: to be put at
    MAP_SIGNAL_RETURN, and never patched. Returns their number of bytes. */

@@ -2,7 +2,7 @@
  * Handlers that run at recorded events. What could go wrong: a handler runs at
  * another place, with another siginfo or ucontext, on the runtime's stack or
  * frame; nested handlers; SA_RESETHAND, SA_NODEFER; longjmp out of a handler;
- * the registers after it.
+ * the registers after it; signals that wait for its end.
  */
 // run: varies
 #include "check.h"
@@ -39,6 +39,33 @@ static void nested(int sig)
 		raise(SIGUSR2); /* SA_NODEFER */
 	depth--;
 	count++;
+}
+
+/* What a handler keeps out comes when it returns, one after the other. */
+static void sends_more(int sig, siginfo_t *info, void *context)
+{
+	for (int i = 0; i < 3 && info->si_code != SI_QUEUE; i++)
+		CHECK(sigqueue(getpid(), sig, (union sigval){ .sival_int = i }) == 0);
+	CHECK(info->si_code != SI_QUEUE || info->si_value.sival_int == count - 1);
+	seen_mask = ((ucontext_t *)context)->uc_sigmask;
+	depth++;
+	deepest = depth;
+	count++;
+	depth--;
+}
+
+/* A loop that makes no system call must see them all, and have its numbers as they were. */
+static void wait_for_more(void)
+{
+	struct sigaction a = { .sa_sigaction = sends_more, .sa_flags = SA_SIGINFO };
+	CHECK(sigaction(SIGRTMIN, &a, 0) == 0);
+	for (int round = 0; round < 3; round++) {
+		volatile double third = round / 3.0;
+		count = 0;
+		raise(SIGRTMIN);
+		int now = count;
+		CHECK(now == 4 && deepest == 1 && third == round / 3.0 && !sigismember(&seen_mask, SIGRTMIN));
+	}
 }
 
 static sigjmp_buf back;
@@ -89,6 +116,8 @@ int main(void)
 	set(SIGUSR1, nested, 0);
 	set(SIGUSR2, nested, SA_NODEFER);
 	CHECK(raise(SIGUSR1) == 0 && deepest == 5 && depth == 0 && count == 5);
+
+	wait_for_more();
 
 	set(SIGUSR1, jumps, 0);
 	for (volatile int i = 0; i < 3; i++) {

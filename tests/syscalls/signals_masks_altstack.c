@@ -27,6 +27,12 @@ static void on_stack(int sig UNUSED)
 	count++;
 }
 
+static void raises_usr1(int sig UNUSED)
+{
+	raise(SIGUSR1);
+	CHECK(!where);
+}
+
 int main(void)
 {
 	sigset_t set, old, pending;
@@ -105,6 +111,17 @@ int main(void)
 	CHECK(count == 1 && where > stack_room && where < stack_room + sizeof stack_room &&
 	      (flags_inside & SS_ONSTACK));
 	say("handler's stack %p, %ld below the top", (void *)where, (long)(stack_room + sizeof stack_room - where));
+
+	/* One that waits for the end of a handler on the usual stack is handled on this one. */
+	struct sigaction first = { .sa_handler = raises_usr1 };
+	sigaddset(&first.sa_mask, SIGUSR1);
+	CHECK(sigaction(SIGUSR2, &first, 0) == 0);
+	where = 0;
+	raise(SIGUSR2);
+	char *then = where;
+	CHECK(then > stack_room && then < stack_room + sizeof stack_room && count == 2);
+	count = 1;
+
 	alt.sa_flags = 0;
 	CHECK(sigaction(SIGUSR1, &alt, 0) == 0);
 	raise(SIGUSR1);

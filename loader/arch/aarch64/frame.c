@@ -127,22 +127,15 @@ void context_enter_handler(void *uc, const struct handler_frame *f, int sig, uin
 	c->pc = pc;
 }
 
-void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, uint64_t kernel_mask,
-		   const struct alt_stack *kernel_alt)
+void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, const struct alt_stack *kernel_alt)
 {
 	struct frame *frame = (void *)ALIGN_UP(to, 16);
 	if (user_copy(frame, (void *)sp, offsetof(struct frame, link)))
 		return 0;
 	memcpy(mask, &frame->uc.uc_sigmask, sizeof *mask);
 	memcpy(alt, &frame->uc.uc_stack, sizeof *alt);
-	memcpy(&frame->uc.uc_sigmask, &kernel_mask, sizeof kernel_mask);
 	memcpy(&frame->uc.uc_stack, kernel_alt, sizeof *kernel_alt);
-	return frame;
-}
-
-void frame_regs(const void *frame, struct regs *r)
-{
-	context_regs(&((const struct frame *)frame)->uc, r);
+	return &frame->uc;
 }
 
 /* mrs Xt, cntvct_el0 / cntpct_el0 / cntvctss_el0 / cntpctss_el0; the frequency traps with them */

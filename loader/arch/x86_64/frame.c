@@ -349,8 +349,18 @@ static uint32_t state_size(const uint8_t *state)
 	return software.xstate_size + FP_XSTATE_MAGIC2_SIZE;
 }
 
-void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, uint64_t kernel_mask,
-		   const struct alt_stack *kernel_alt)
+/* Copies it; what a frame does not have is as it is initially, and in the first 512 bytes there are two parts. */
+static bool copy_state(uint8_t *to, const void *from)
+{
+	const uint64_t first = PART_X87 | PART_SSE;
+	memcpy(to, fp_initial, FP_PARTS);
+	if (!from)
+		return true;
+	memcpy(to + FP_HEADER, &first, sizeof first);
+	return !user_copy(to, from, FP_HEADER) && !user_copy(to, from, state_size(to));
+}
+
+void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *alt, const struct alt_stack *kernel_alt)
 {
 	uint8_t *state = (uint8_t *)ALIGN_UP(to, 64);
 	struct frame *frame = (void *)(state + FP_ROOM);
@@ -358,22 +368,13 @@ void *frame_return(uint8_t *to, uint64_t sp, uint64_t *mask, struct alt_stack *a
 	if (user_copy(frame, (void *)(sp - 8), offsetof(struct frame, info)))
 		return 0;
 	struct sigcontext *c = &frame->uc.uc_mcontext;
-	if (c->fpstate) {
-		if (user_copy(state, c->fpstate, FP_HEADER) || user_copy(state, c->fpstate, state_size(state)))
-			return 0;
-		c->fpstate = (void *)state;
-	}
-	c->rip = patch_continue(c->rip);
+	if (!copy_state(state, c->fpstate))
+		return 0;
+	c->fpstate = (void *)state;
 	memcpy(mask, &frame->uc.uc_sigmask, sizeof *mask);
 	memcpy(alt, &frame->uc.uc_stack, sizeof *alt);
-	memcpy(&frame->uc.uc_sigmask, &kernel_mask, sizeof kernel_mask);
 	memcpy(&frame->uc.uc_stack, kernel_alt, sizeof *kernel_alt);
-	return frame;
-}
-
-void frame_regs(const void *frame, struct regs *r)
-{
-	context_regs(&((const struct frame *)frame)->uc, r);
+	return &frame->uc;
 }
 _Static_assert(64 + FP_ROOM + sizeof(struct frame) <= FRAME_ROOM, "both copies have room");
 

@@ -6,11 +6,10 @@
 #include "loader/arch/arch.h"
 #include "loader/patch.h"
 #include "runtime/runtime.h"
+#include "runtime/signals.h"
 #include <asm/signal.h>
 
 #define SS_ONSTACK 1
-#define SS_DISABLE 2
-#define NEVER	   (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
 
 /*
  * These calls are worked out here, the same way in both modes: the kernel is
@@ -77,8 +76,7 @@ void special_rt_sigprocmask(struct call *c)
 	if (!replaying && t->mask != old) {
 		signals_update_held(t);
 		/* a signal that this lets in is held and delivered after this call */
-		if (!t->held)
-			signals_set_mask(t);
+		signals_set_mask(t);
 	}
 }
 
@@ -105,6 +103,16 @@ void special_sigaltstack(struct call *c)
 	virtual_call(c, r, c->args[1], &old, sizeof old);
 }
 
+static void go_on(struct thread *t, void *uc)
+{
+	struct regs r;
+	context_regs(uc, &r);
+	if (unlikely(t->again))
+		group_return(t, r.pc, r.sp);
+	context_set_pc(uc, patch_continue(r.pc));
+}
+
+/* The result is 1 if a signal has waited for it, whose handler begins before the program goes on. */
 void special_rt_sigreturn(struct call *c)
 {
 	uint8_t room[FRAME_ROOM];
@@ -112,33 +120,31 @@ void special_rt_sigreturn(struct call *c)
 	struct alt_stack kernel_alt = signals_our_stack(t);
 	uint64_t mask;
 	struct alt_stack alt;
+	struct logged_signal next;
+	void *uc = frame_return(room, t->regs.sp, &mask, &alt, &kernel_alt);
+	if (uc) {
+		t->mask = mask & ~NEVER;
+		t->alt = alt.flags & SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
+						  (struct alt_stack){ .sp = alt.sp, .size = alt.size };
+	}
 	if (replaying) {
 		call_replay(c);
 	} else {
 		call_begin(c);
-		c->result = 0;
+		c->result = uc && take_let_in(t, &next);
 		call_end(c);
 	}
 	if (order_sees_ops(t))
 		order_after_wait(t); /* dispatch() does not come to it */
-	/* looked at first: the kernel's mask depends on whether a signal is held */
-	if (user_copy(room, (void *)t->regs.sp, 1))
+	if (!uc)
 		die_by_signal(SIGSEGV);
-	void *frame = frame_return(room, t->regs.sp, &mask, &alt, 0, &kernel_alt);
-	if (!frame)
-		die_by_signal(SIGSEGV);
-	t->mask = mask & ~NEVER;
-	t->alt = alt.flags & SS_DISABLE ? (struct alt_stack){ .flags = SS_DISABLE } :
-					  (struct alt_stack){ .sp = alt.sp, .size = alt.size };
+	if (c->result)
+		begin_let_in(t, &next, uc);
+	else
+		go_on(t, uc);
 	signals_update_held(t);
-	uint64_t kernel_mask = signals_kernel_mask(t->held_count ? ~0ull : t->mask);
-	frame = frame_return(room, t->regs.sp, &mask, &alt, kernel_mask, &kernel_alt);
-	if (unlikely(t->again)) {
-		struct regs r;
-		frame_regs(frame, &r);
-		group_return(t, r.pc, r.sp);
-	}
-	gate_sigreturn(frame);
+	*context_mask(uc) = signals_kernel_mask(t->held ? ~0ull : t->mask);
+	gate_sigreturn(context_frame(uc));
 }
 
 /* A wait for a signal. One that was held just before counts as having interrupted it. */

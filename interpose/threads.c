@@ -29,22 +29,17 @@ static int created; /* some thread */
 /* What we know of a thread, by slot. */
 static struct known {
 	uint8_t detached; /* written by its creator, and by who detaches it */
-	uint32_t guard;	  /* bytes, of a stack of ours; libc does not know of it. Written by its creator */
+	size_t guard;	  /* bytes, of a stack of ours; libc does not know of it. Written by its creator */
+	struct {
+		char *low;
+		size_t guard, size;
+	} large; /* a stack that the slot has no room for, with its guard; kept for the next thread in it */
 } known[MAP_SLOTS];
 
 static struct known *known_of(pthread_t thread)
 {
 	return &known[CALL(thread_slot, thread)];
 }
-
-/* Stacks that a slot has no room for. The list only grows, by one creator at a time; a place is filled before it
-   counts. */
-enum { LARGE_MOST = 1024 };
-static struct large {
-	void *stack;
-	size_t guard;
-} large[LARGE_MOST];
-static unsigned large_count;
 
 /* ---- creation --------------------------------------------------------------------------- */
 
@@ -92,58 +87,61 @@ static void *start(void *p)
 	return s.routine(s.arg);
 }
 
-static size_t stack_size(const pthread_attr_t *attr, size_t *most)
+static size_t stack_size(const pthread_attr_t *attr)
 {
-	size_t size = 0, usual = 0;
+	size_t size, usual = 0, room = MAP_THREAD_STACK_ROOM, most = room - 4 * (size_t)sysconf(_SC_PAGESIZE);
 	pthread_attr_t standard;
-	*most = MAP_THREAD_STACK_ROOM - 4 * (size_t)sysconf(_SC_PAGESIZE);
 	pthread_getattr_default_np(&standard);
 	pthread_attr_getstacksize(&standard, &usual);
 	pthread_attr_destroy(&standard);
+	size = usual;
 	if (attr)
 		pthread_attr_getstacksize(attr, &size);
-	/* who did not ask for a size of its own gets a little less than usual; so does libomp, which asks for a little
-	   more */
-	if (!attr || (size >= usual && size - usual <= usual / 8))
-		size = usual < *most ? usual : *most;
-	return size;
+	/* where a slot has just as much room as is usual, a thread gets a little less; so do those of libomp, which
+	   asks for a little more */
+	return usual <= room && size > most && size <= usual + usual / 32 ? most : size;
 }
 
-static void *map_large(size_t size, size_t guard)
+/* Whoever had the slot before is gone, and its stack is free. */
+static void *large_stack(struct known *k, size_t size, size_t guard)
 {
-	/* never given back: when libc is done with it is not ours to know */
-	char *low = mmap(0, guard + size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (low == MAP_FAILED)
-		return low;
-	mprotect(low, guard, PROT_NONE);
-	if (large_count < LARGE_MOST) {
-		large[large_count] = (struct large){ low + guard, guard };
-		__atomic_store_n(&large_count, large_count + 1, __ATOMIC_RELEASE);
+	if (k->large.low && (k->large.size != size || k->large.guard != guard)) {
+		munmap(k->large.low, k->large.guard + k->large.size);
+		k->large.low = 0;
 	}
-	return low + guard;
+	if (!k->large.low) {
+		char *low = mmap(0, guard + size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+		if (low == MAP_FAILED)
+			return low;
+		mprotect(low, guard, PROT_NONE);
+		k->large.low = low;
+		k->large.size = size;
+		k->large.guard = guard;
+	}
+	return k->large.low + guard;
 }
 
 /* Gives the thread to come a stack, unless the program has chosen one. As libc's, it has its guard below. */
 static int choose_stack(pthread_attr_t *attr, const pthread_attr_t *given, uint32_t *slot)
 {
 	void *chosen = 0;
-	size_t most, chosen_size = 0, guard = 0, page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t chosen_size = 0, guard = 0, page = (size_t)sysconf(_SC_PAGESIZE);
 	/* libc answers with the end of the stack, less its size; nobody's stack ends at 0 */
 	if (given && !pthread_attr_getstack(given, &chosen, &chosen_size) && (uintptr_t)chosen + chosen_size) {
 		CALL(thread_reserve, SIZE_MAX, 0, slot);
 		known[*slot].guard = 0;
 		return 0;
 	}
-	size_t size = stack_size(given, &most);
+	size_t size = stack_size(given);
 	pthread_attr_getguardsize(attr, &guard);
 	guard = (guard + page - 1) / page * page;
 	void *stack = (void *)CALL(thread_reserve, size, guard, slot);
 	if (!stack)
-		stack = map_large(size, guard);
+		stack = large_stack(&known[*slot], size, guard);
 	if (stack == MAP_FAILED)
 		return EAGAIN;
-	known[*slot].guard = (uint32_t)guard; /* before the thread is there and asks */
+	known[*slot].guard = guard; /* before the thread is there and asks */
 	return pthread_attr_setstack(attr, stack, size);
 }
 
@@ -228,17 +226,6 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *given, void *
 	return r;
 }
 
-static size_t guard_of(pthread_t thread, const pthread_attr_t *attr)
-{
-	void *stack = 0;
-	size_t size;
-	pthread_attr_getstack(attr, &stack, &size);
-	for (unsigned i = __atomic_load_n(&large_count, __ATOMIC_ACQUIRE); i--;)
-		if (large[i].stack == stack)
-			return large[i].guard;
-	return known_of(thread)->guard;
-}
-
 /* ---- what libc looks up in another thread ------------------------------------------------------------ */
 
 /*
@@ -311,7 +298,7 @@ EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 	bool others = look_at(thread);
 	int r = REAL(pthread_getattr_np)(thread, attr);
 	look_over(others);
-	size_t guard = r ? 0 : guard_of(thread, attr);
+	size_t guard = r ? 0 : known_of(thread)->guard;
 	if (guard)
 		pthread_attr_setguardsize(attr, guard);
 	return r;

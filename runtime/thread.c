@@ -112,11 +112,10 @@ void thread_wait_for_slot(struct thread *t, uint32_t slot)
 /* ---- the thread pointer ------------------------------------------------------------------ */
 
 /* Pairs for entry.S, which reads without a lock: an entry is filled before the end mark moves on. */
-#define OUTSIDE 64
 struct outside {
 	uint64_t tls;
 	struct thread *t;
-} outside_threads[OUTSIDE + 1] = { { 0, (struct thread *)(MAP_RUNTIME_STACKS + THREAD_STRUCT_AT) } };
+} outside_threads[MAP_SLOTS + 1] = { { 0, (struct thread *)(MAP_RUNTIME_STACKS + THREAD_STRUCT_AT) } };
 static uint32_t outside_lock;
 
 static bool on_our_stack(uint64_t tls)
@@ -132,8 +131,8 @@ void thread_remember_tls(struct thread *t)
 	unsigned i = 0;
 	while (outside_threads[i].tls && outside_threads[i].tls != t->tls && outside_threads[i].t != t)
 		i++;
-	if (i == OUTSIDE)
-		cannot("the program gives more than %d threads stacks of its own", (long)OUTSIDE);
+	if (i == MAP_SLOTS)
+		cannot("the program gives more than %d threads stacks of its own", (long)MAP_SLOTS);
 	if (!outside_threads[i].tls)
 		outside_threads[i + 1] = outside_threads[i]; /* the end mark */
 	outside_threads[i].t = t;

@@ -41,11 +41,11 @@ long sync_thread_reserve(struct thread *t, uint64_t size, uint64_t guard, uint64
 		diverged(t, log_peek(t), "the program creates a thread");
 	op_end(t);
 	*(uint32_t *)to = slot;
+	if (replaying)
+		thread_wait_for_slot(t, slot);
 	if (size > MAP_THREAD_STACK_ROOM || guard > MAP_THREAD_STACK_ROOM ||
 	    size + guard + 2 * page_size > MAP_THREAD_STACK_ROOM)
 		return 0;
-	if (replaying)
-		thread_wait_for_slot(t, slot);
 	return (long)stack_of_slot(slot, size);
 }
 

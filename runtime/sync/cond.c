@@ -190,7 +190,7 @@ long sync_cond_enter(struct thread *t, uint64_t a, uint64_t b, uint64_t c, uint6
 	}
 	op_given(t);
 	if (frees)
-		mutex_free((struct mutex *)b);
+		mutex_free(t, (struct mutex *)b);
 	op_given_end(t);
 	return r ? COND_FAILED + r : place;
 }

@@ -13,7 +13,9 @@
  *
  * Robust mutexes hold their owner's id in the lock word, as glibc's do. Those that a
  * thread holds are a list through the mutexes, at the place of the stamp; the stamps
- * are in the side table, and so are those of mutexes shared between processes.
+ * are in the side table, and so are those of mutexes shared between processes. The
+ * list is one that the kernel can read: when a process ends, however it does, the
+ * kernel marks what it held, and other processes get it with EOWNERDEAD.
  */
 #include "runtime/runtime.h"
 #include "runtime/sync/objects.h"
@@ -80,27 +82,55 @@ static void set_owner(struct mutex *m, uint32_t id)
 
 /* ---- robust mutexes ------------------------------------------------------------------ */
 
-/* By slot: the last robust mutex that the thread has taken, and still holds. */
-static struct mutex *held_robust[MAP_SLOTS];
+/* By slot: the robust mutexes that the thread holds. The first three are the kernel's struct robust_list_head; pointers
+   are to `next` of a mutex, or 0, where the kernel stops as well. */
+static struct robust {
+	uint64_t first; /* that it has taken last */
+	int64_t lock_at;
+	uint64_t pending; /* that it is about to take or to give */
+	uint32_t told;	  /* the thread of which the kernel knows this */
+} robust_of[MAP_SLOTS];
+
+static struct mutex *robust_mutex(uint64_t next)
+{
+	return next ? (struct mutex *)(next - offsetof(struct mutex, next)) : 0;
+}
+
+/* m: or 0, when that is over */
+static void robust_pending(struct thread *t, const struct mutex *m)
+{
+	robust_of[front_of(t)->slot].pending = m ? (uint64_t)&m->next : 0;
+}
+
+/* libc tells the kernel of a list of its own when a thread begins, which stays empty. */
+static void robust_tell_kernel(struct thread *t)
+{
+	struct robust *r = &robust_of[front_of(t)->slot];
+	if (replaying || r->told == front_of(t)->tid)
+		return;
+	r->lock_at = (int64_t)offsetof(struct mutex, lock) - (int64_t)offsetof(struct mutex, next);
+	r->told = front_of(t)->tid;
+	SYS2(__NR_set_robust_list, r, 24);
+}
 
 static void robust_enlist(struct thread *t, struct mutex *m)
 {
-	struct mutex **first = &held_robust[front_of(t)->slot];
+	struct robust *r = &robust_of[front_of(t)->slot];
 	m->stamp = 0;
-	m->next = (uint64_t)*first;
-	if (*first)
-		(*first)->stamp = (uint64_t)m;
-	*first = m;
+	m->next = r->first;
+	if (r->first)
+		robust_mutex(r->first)->stamp = (uint64_t)m;
+	r->first = (uint64_t)&m->next;
 }
 
 static void robust_delist(struct thread *t, struct mutex *m)
 {
-	struct mutex **first = &held_robust[front_of(t)->slot];
-	struct mutex *before = (struct mutex *)m->stamp, *next = (struct mutex *)m->next;
+	struct robust *r = &robust_of[front_of(t)->slot];
+	struct mutex *before = (struct mutex *)m->stamp, *next = robust_mutex(m->next);
 	if (before)
-		before->next = (uint64_t)next;
-	else if (*first == m)
-		*first = next;
+		before->next = m->next;
+	else if (r->first == (uint64_t)&m->next)
+		r->first = m->next;
 	if (next)
 		next->stamp = (uint64_t)before;
 	m->stamp = m->next = 0;
@@ -142,10 +172,14 @@ static long robust_lock(struct thread *t, struct mutex *m, uint64_t how, uint64_
 	struct front *self = front_of(t);
 	uint64_t op = op_begin(t);
 	long r = 0;
+	robust_tell_kernel(t);
+	robust_pending(t, m);
 	if (!replaying) {
 		r = robust_take(t, m, how == MUTEX_TRY, clockid, deadline);
-		if (r == SYNC_INTERRUPTED)
+		if (r == SYNC_INTERRUPTED) {
+			robust_pending(t, 0);
 			return r;
+		}
 		bool held = r == 0 || r == EOWNERDEAD;
 		if (held && m->owner == MUTEX_NOT_RECOVERABLE) {
 			robust_give(m, 0);
@@ -164,6 +198,7 @@ static long robust_lock(struct thread *t, struct mutex *m, uint64_t how, uint64_
 			m->users++; /* one that died was counted, and is not taken off */
 		robust_enlist(t, m);
 	}
+	robust_pending(t, 0);
 	op_end(t);
 	return r;
 }
@@ -179,6 +214,7 @@ static long robust_let_go(struct thread *t, struct mutex *m, uint64_t op, bool c
 	set_owner(m, lost ? MUTEX_NOT_RECOVERABLE : 0);
 	if (counted)
 		m->users--;
+	robust_pending(t, m);
 	robust_delist(t, m);
 	follow(t, m, op, true);
 	*frees = true;
@@ -187,17 +223,18 @@ static long robust_let_go(struct thread *t, struct mutex *m, uint64_t op, bool c
 
 void mutexes_forked(void)
 {
-	memset(held_robust, 0, sizeof held_robust);
+	memset(robust_of, 0, sizeof robust_of);
 }
 
 void mutex_owner_died(struct thread *t)
 {
-	struct mutex **first = &held_robust[front_of(t)->slot];
-	while (*first) {
-		struct mutex *m = *first;
+	struct robust *r = &robust_of[front_of(t)->slot];
+	r->told = 0;
+	while (r->first) {
+		struct mutex *m = robust_mutex(r->first);
 		uint8_t there;
 		if (user_copy(&there, m, 1)) {
-			*first = 0; /* its memory is gone; the rest of the list with it */
+			r->first = 0; /* its memory is gone; the rest of the list with it */
 			return;
 		}
 		uint64_t op = op_begin(t);
@@ -286,10 +323,12 @@ long mutex_let_go(struct thread *t, struct mutex *m, uint64_t op, bool counted, 
 	return 0;
 }
 
-void mutex_free(struct mutex *m)
+void mutex_free(struct thread *t, struct mutex *m)
 {
-	if (m->kind & MUTEX_ROBUST)
+	if (m->kind & MUTEX_ROBUST) {
 		robust_give(m, 0);
+		robust_pending(t, 0);
+	}
 	/* release: pairs with the acquire of the next holder. After it the mutex may be gone: only its address is
 	   used. */
 	else if (__atomic_exchange_n(&m->lock, 0, __ATOMIC_RELEASE) == 2)
@@ -312,7 +351,7 @@ long sync_mutex_unlock(struct thread *t, uint64_t a, uint64_t how, uint64_t c, u
 	long r = mutex_let_go(t, m, op, true, &frees);
 	op_given(t);
 	if (frees)
-		mutex_free(m);
+		mutex_free(t, m);
 	op_given_end(t);
 	return r;
 }

@@ -22,7 +22,7 @@ struct mutex {
 	uint32_t kind;
 	uint32_t ceiling; /* of MUTEX_PROTECT: kept for the program, no more */
 	uint64_t stamp;	  /* neither robust nor shared between processes: the last op; written by the holder */
-	uint64_t next;	  /* robust: the next mutex that the same thread holds, `stamp` is the one before it */
+	uint64_t next;	  /* robust: `next` of another that the same thread holds; `stamp` is the one before it */
 };
 enum {
 	MUTEX_KIND = 3, /* the kinds below; 0 is a normal one */
@@ -172,7 +172,7 @@ long wait_until(struct thread *t, uint32_t *word, uint32_t value, uint64_t clock
 /* The two halves of unlocking in the op `op`. First all but the lock word; returns 0, EPERM or ENOTRECOVERABLE, and
    whether the second half must follow. `counted`: the thread is no user any more. */
 long mutex_let_go(struct thread *t, struct mutex *m, uint64_t op, bool counted, bool *frees);
-void mutex_free(struct mutex *m);
+void mutex_free(struct thread *t, struct mutex *m);
 /* The thread ends: what robust mutexes it still holds get their next owners with EOWNERDEAD. */
 void mutex_owner_died(struct thread *t);
 /* In the child of a fork: nobody holds a robust one. */

@@ -393,7 +393,7 @@ static void test_robust(void)
 	CHECK(!UNLOCK(u, &a) && !UNLOCK(u, &b));
 	CHECK(!LOCK(t, &a) && UNLOCK(u, &a) == EPERM && !UNLOCK(t, &a) && a.users == 0);
 	CHECK(LOCK(t, &b) == ENOTRECOVERABLE && TRY(u, &b) == ENOTRECOVERABLE && b.lock == 0);
-	CHECK(!held_robust[1] && !held_robust[2] && !a.next && !a.stamp);
+	CHECK(!robust_of[1].first && !robust_of[2].first && !a.next && !a.stamp);
 }
 
 static void test_timeouts(void)

@@ -498,6 +498,9 @@ static inline void signals_deliver(struct thread *t, bool before)
 		signals_deliver_now(t, before);
 }
 void signals_update_held(struct thread *t);
+/* Record: the program asks for signals that it has blocked, and that we hold since the kernel must not block them.
+   True: it has its answer. */
+bool signals_answer(struct call *c);
 /* The same in a hook, before its access. */
 void signals_deliver_at_hook(struct thread *t);
 /* A hook's access has faulted, in its order. If the program handles that, the handler begins here, and the hook is

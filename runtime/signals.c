@@ -256,12 +256,12 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 
 static void on_sigsys(int sig, siginfo_t *info, void *uc)
 {
-	(void)sig;
 	if (info->si_code == SI_TIMER)
 		on_timer(thread_here(), uc);
 	else if (info->si_code == 1 /* SYS_SECCOMP */)
 		patch_site(uc);
-	/* A SIGSYS from elsewhere is not passed on: doc/nondeterminism.md */
+	else
+		on_signal(sig, info, uc);
 }
 
 static void on_stop(int sig, siginfo_t *info, void *uc)

@@ -358,6 +358,46 @@ void signals_deliver_at_hook(struct thread *t)
 		record_deliver(t, SIGNAL_BEFORE | SIGNAL_AT_HOOK);
 }
 
+/* ---- who asks for blocked ones --------------------------------------------------------------- */
+
+static bool answer_wait(struct call *c)
+{
+	struct thread *t = c->t;
+	uint64_t set;
+	struct held_signal h;
+	uint32_t i = 0;
+	if (c->args[3] != sizeof set || user_copy(&set, (void *)c->real[0], sizeof set))
+		return false;
+	while (i < t->held_count && !(set & SIGNAL_BIT(t->held_signals[i].sig)))
+		i++;
+	if (i == t->held_count)
+		return false;
+	set_kernel_mask(~0ull);
+	take_held(t, (int)i, &h);
+	signals_update_held(t);
+	signals_set_mask(t);
+	c->result = c->real[1] && user_copy((void *)c->real[1], h.info, sizeof h.info) ? -EFAULT : h.sig;
+	return true;
+}
+
+static bool answer_pending(struct call *c)
+{
+	uint64_t pending = 0, size = c->real[1];
+	if (size > sizeof pending)
+		return false;
+	SYS2(__NR_rt_sigpending, &pending, sizeof pending);
+	for (uint32_t i = 0; i < c->t->held_count; i++)
+		pending |= SIGNAL_BIT(c->t->held_signals[i].sig) & c->t->mask;
+	c->result = user_copy((void *)c->real[0], &pending, size) ? -EFAULT : 0;
+	return true;
+}
+
+bool signals_answer(struct call *c)
+{
+	c->restart = false;
+	return c->nr == __NR_rt_sigtimedwait ? answer_wait(c) : c->nr == __NR_rt_sigpending && answer_pending(c);
+}
+
 /* ---- when a handler returns ----------------------------------------------------------------- */
 
 bool take_let_in(struct thread *t, struct logged_signal *s)

@@ -34,6 +34,8 @@ static void take_mask(struct call *c, struct mask_copy *m)
 
 void call_kernel(struct call *c)
 {
+	if (unlikely(c->t->held_count) && signals_answer(c))
+		return;
 	if (c->row->flags & SYS_WAITS)
 		c->result = gate_wait(&c->t->held, c->nr, c->real);
 	else

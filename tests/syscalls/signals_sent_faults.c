@@ -1,0 +1,52 @@
+/*
+ * Signals that the runtime itself lives by (SIGSYS, and those of faults) when they are sent, not raised by an
+ * instruction. What could go wrong: they are lost, or not seen by who has blocked them and asks for them.
+ */
+// run: signal=31
+#include "check.h"
+
+static volatile sig_atomic_t count[65];
+
+static void note(int sig)
+{
+	count[sig]++;
+}
+
+static void try(int sig)
+{
+	sigset_t set, pending;
+	siginfo_t info;
+	int got;
+	signal(sig, note);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	CHECK(kill(getpid(), sig) == 0 && count[sig] == 1 && raise(sig) == 0 && count[sig] == 2);
+	CHECK(sigprocmask(SIG_BLOCK, &set, 0) == 0 && raise(sig) == 0 && raise(sig) == 0);
+	CHECK(sigpending(&pending) == 0 && sigismember(&pending, sig) && !sigismember(&pending, SIGHUP));
+	CHECK(sigtimedwait(&set, &info, &(struct timespec){ 0, 0 }) == sig && info.si_code == SI_USER);
+	CHECK(sigpending(&pending) == 0 && !sigismember(&pending, sig));
+	FAILS(sigtimedwait(&set, &info, &(struct timespec){ 0, 1000 }), EAGAIN);
+	CHECK(kill(getpid(), sig) == 0 && sigwait(&set, &got) == 0 && got == sig && count[sig] == 2);
+	CHECK(raise(sig) == 0 && count[sig] == 2);
+	/* it waits, and others come all the same */
+	CHECK(raise(SIGUSR1) == 0 && count[SIGUSR1] == 1);
+	count[SIGUSR1] = 0;
+	CHECK(sigprocmask(SIG_UNBLOCK, &set, 0) == 0 && count[sig] == 3);
+	say("%d came, from %d", sig, info.si_pid);
+}
+
+int main(void)
+{
+	signal(SIGUSR1, note);
+	try(SIGSYS);
+	try(SIGSEGV);
+	try(SIGBUS);
+	try(SIGILL);
+	try(SIGFPE);
+	try(SIGTRAP);
+	signal(SIGSYS, SIG_IGN);
+	CHECK(raise(SIGSYS) == 0 && count[SIGSYS] == 3);
+	signal(SIGSYS, SIG_DFL);
+	raise(SIGSYS);
+	return done();
+}

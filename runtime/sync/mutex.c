@@ -310,7 +310,7 @@ long mutex_let_go(struct thread *t, struct mutex *m, uint64_t op, bool counted, 
 	*frees = false;
 	if (m->kind & MUTEX_ROBUST)
 		return robust_let_go(t, m, op, counted, frees);
-	if ((kind == MUTEX_RECURSIVE || kind == MUTEX_ERRORCHECK) &&
+	if ((kind == MUTEX_RECURSIVE || kind == MUTEX_ERRORCHECK || m->kind & MUTEX_INHERIT) &&
 	    __atomic_load_n(&m->owner, __ATOMIC_RELAXED) != front_of(t)->tid)
 		return EPERM;
 	if (kind == MUTEX_RECURSIVE && --m->count)

@@ -138,12 +138,11 @@ long sync_thread_joined(struct thread *t, uint64_t pthread, uint64_t how, uint64
 	op_begin(t);
 	/* acquire: with the release in thread_exit() */
 	while (!replaying && !r && __atomic_load_n(&other->state, __ATOMIC_ACQUIRE) != THREAD_ENDED) {
-		r = how == JOIN_TRY ? EBUSY :
-				      -sync_wait(t, &other->state, THREAD_RUNS, (int)clock, (const int64_t *)until);
-		if (r == EINTR)
-			return SYNC_INTERRUPTED;
-		if (r == EAGAIN)
-			r = 0;
+		r = how == JOIN_TRY ? EBUSY : wait_until(t, &other->state, THREAD_RUNS, clock, until);
+		if (r == SYNC_INTERRUPTED)
+			return r;
+		if (r == EINVAL) /* libc waits as if there were no deadline */
+			until = r = 0;
 	}
 	r = op_outcome(t, r);
 	if (!r)

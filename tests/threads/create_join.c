@@ -28,11 +28,27 @@ static int look(pthread_t thread, void **result)
 	}
 }
 
+static void *slow(void *unused)
+{
+	pause_us(50000);
+	return unused;
+}
+
+/* A deadline before 1970 is over; one that is none at all counts for libc as if it were not there. */
+static void odd_deadlines(void)
+{
+	pthread_t thread;
+	CHECK(pthread_create(&thread, NULL, slow, NULL) == 0);
+	CHECK(pthread_timedjoin_np(thread, NULL, &(struct timespec){ -1, 0 }) == ETIMEDOUT);
+	CHECK(pthread_timedjoin_np(thread, NULL, &(struct timespec){ 0, 2000000000 }) == 0);
+}
+
 int main(void)
 {
 	unsigned left = THREADS, busy = 0, late = 0, done = 0;
 	struct arrivals order = { 0 };
 
+	odd_deadlines();
 	crew_start(THREADS, work);
 	CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
 	while (left)

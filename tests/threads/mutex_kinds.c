@@ -62,10 +62,27 @@ static void look_at_ceiling(void)
 	CHECK(pthread_mutex_getprioceiling(&locks[0], &is) == EINVAL);
 }
 
+static void *unlocks_inherit(void *unused)
+{
+	CHECK(pthread_mutex_unlock(&locks[0]) == EPERM);
+	return unused;
+}
+
+/* Of these the kernel knows the owner, so also a normal one is not given by another thread. */
+static void unlock_anothers(void)
+{
+	pthread_t thread;
+	CHECK(pthread_mutex_lock(&locks[0]) == 0);
+	CHECK(pthread_create(&thread, NULL, unlocks_inherit, NULL) == 0 && pthread_join(thread, NULL) == 0);
+	CHECK(pthread_mutex_trylock(&locks[0]) != 0);
+	make(0);
+}
+
 int main(void)
 {
 	for (unsigned i = 0; i < KINDS; i++)
 		make(i);
+	unlock_anothers();
 	look_at_ceiling();
 	for (int round = 0; round < 3; round++) {
 		crew_start(THREADS, work);

@@ -27,6 +27,8 @@ static inline bool in_runtime(uint64_t pc)
 
 /* Puts aside a signal that came while the program ran, or in a call. */
 void hold(struct thread *t, int sig, const siginfo_t *info, void *uc);
+/* Replay: the thread goes on, and may make no event before its next signal. */
+void signals_await_inexact(struct thread *t);
 /* The thread has reached no event for a while. */
 void on_timer(struct thread *t, void *uc);
 struct logged_signal {

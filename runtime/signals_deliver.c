@@ -124,6 +124,24 @@ static uint64_t frame_stack(const struct thread *t, const struct kernel_action *
 #endif
 }
 
+static bool is_inexact(const struct entry *e)
+{
+	return e && e->kind == ENTRY_SIGNAL && e->flags & SIGNAL_INEXACT;
+}
+
+/* In the middle of nowhere: go on, and begin it when as much time has passed. */
+static void arm_for(struct thread *t, const struct entry *e)
+{
+	arm_timer(t, (uint64_t)MAX(e->result, 1000));
+}
+
+/* There is none where a recording is followed, but one that ends it. */
+void signals_await_inexact(struct thread *t)
+{
+	if (replaying && likely(!control->follow) && unlikely(is_inexact(log_peek(t))))
+		arm_for(t, log_peek(t));
+}
+
 /* The masks of handler and program change as the kernel would change them. */
 static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 {
@@ -141,6 +159,7 @@ static uint64_t enter_masks(struct thread *t, int sig, struct kernel_action *a)
 		next.flags &= ~(uint64_t)SA_SIGINFO;
 		signals_action(t, sig, &next);
 	}
+	signals_await_inexact(t); /* the handler may make no event */
 	return saved;
 }
 
@@ -319,19 +338,18 @@ static void replay_deliver(struct thread *t, unsigned flags)
 	struct logged_signal s;
 	if (!e || !is_due(t, e, flags))
 		return;
-	while (unlikely(control->follow) && e->flags & SIGNAL_INEXACT)
+	while (unlikely(control->follow) && is_inexact(e))
 		thread_park(t); /* a timer is not in memory: none may be under way at a checkpoint */
 	if (!(flags & SIGNAL_BEFORE)) {
-		if (e->flags &
-		    SIGNAL_INEXACT) /* in the middle of nowhere: go on, and begin it when as much time has passed */
-			arm_timer(t, (uint64_t)MAX(e->result, 1000));
+		if (is_inexact(e))
+			arm_for(t, e);
 		if (e->flags & (SIGNAL_INEXACT | SIGNAL_BEFORE))
 			return;
 	}
 	/* One that came after a call, found before another: the call was of a futex, and is not made again. */
 	if (t->timer >= 0)
 		arm_timer(t, 0);
-	if (e->flags & SIGNAL_INEXACT)
+	if (is_inexact(e))
 		__atomic_fetch_add(&control->inexact, 1, __ATOMIC_RELAXED);
 	cut_region(t, flags);
 	take_again(t, e, &s);
@@ -447,7 +465,7 @@ static bool take_inexact(struct thread *t, struct logged_signal *s)
 static bool take_inexact_again(struct thread *t, struct logged_signal *s)
 {
 	const struct entry *e = log_peek(t);
-	if (!e || e->kind != ENTRY_SIGNAL || !(e->flags & SIGNAL_INEXACT))
+	if (!is_inexact(e))
 		return false;
 	read_signal(t, e, s);
 	if (!one_thread)

@@ -110,6 +110,7 @@ static void go_on(struct thread *t, void *uc)
 	if (unlikely(t->again))
 		group_return(t, r.pc, r.sp);
 	context_set_pc(uc, patch_continue(r.pc));
+	signals_await_inexact(t);
 }
 
 /* The result is 1 if a signal has waited for it, whose handler begins before the program goes on. */

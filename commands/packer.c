@@ -286,22 +286,24 @@ static int detach(struct packer *p)
 
 	warn("%s", p->problem.text);
 	tree_stand_still(&still);
-	int result = end_trace(p);
-	if (!result) {
-		take_back_spares(p);
-		for (size_t i = 0; i < p->count; i++)
-			trace_ring_drop(p->rings[i]);
-		/* release: nobody goes on as detached before the last look at the rings */
-		__atomic_store_n(&p->control->detached, 1, __ATOMIC_RELEASE);
-		/* rings in memory need descriptors, and the program has a limit of its own by now */
-		if (!getrlimit(RLIMIT_NOFILE, &files))
-			setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files.rlim_max, files.rlim_max });
-		warn("%s; the recording ends here, and the program goes on unrecorded (--on-full=detach)",
-		     is_full(p) ? "the trace's disk is full" : "the trace cannot be written");
+	if (end_trace(p)) {
+		/* they are ended as they stand: no stream may tell of what another, finished already, has not */
+		free(still.pids);
+		return -1;
 	}
+	take_back_spares(p);
+	for (size_t i = 0; i < p->count; i++)
+		trace_ring_drop(p->rings[i]);
+	/* release: nobody goes on as detached before the last look at the rings */
+	__atomic_store_n(&p->control->detached, 1, __ATOMIC_RELEASE);
+	/* rings in memory need descriptors, and the program has a limit of its own by now */
+	if (!getrlimit(RLIMIT_NOFILE, &files))
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files.rlim_max, files.rlim_max });
+	warn("%s; the recording ends here, and the program goes on unrecorded (--on-full=detach)",
+	     is_full(p) ? "the trace's disk is full" : "the trace cannot be written");
 	tree_go_on(&still);
 	syscall(SYS_futex, &p->control->detached, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	return result;
+	return 0;
 }
 
 /* A recorded process could not write a file of the trace. */

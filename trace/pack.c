@@ -611,7 +611,12 @@ static int pack_rest(struct trace_ring *ring, struct trace_packer *packer, int l
 
 int trace_ring_finish(struct trace_ring *ring, struct trace_packer *packer, int level, struct trace_problem *problem)
 {
-	return ring->ready && !ring->ended ? pack_rest(ring, packer, level, problem) : 0;
+	if (!ring->ready || ring->ended)
+		return 0;
+	if (pack_rest(ring, packer, level, problem))
+		return -1;
+	ring->ended = true;
+	return 0;
 }
 
 void trace_ring_drop(struct trace_ring *ring)
@@ -649,7 +654,7 @@ bool trace_ring_reuse(struct trace_ring *ring)
 	struct order_room *room = (struct order_room *)((uint8_t *)h + ORDER_ROOM_AT);
 	if (room->used || room->base) /* a look costs less than a page of its own */
 		room->used = 0, room->base = 0;
-	ring->ready = ring->ended = false;
+	ring->ready = ring->ended = ring->continued = false;
 	return true;
 }
 

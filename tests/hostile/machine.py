@@ -49,6 +49,16 @@ def case_disk_with_errors_detach(t):
     shows_all(t, outcome)
 
 
+def case_disk_with_two_errors_detach(t):
+    """Of what is left in memory a part is written before the disk refuses another: that part is not written again."""
+    for passed in ('1', '2'):
+        shutil.rmtree(t.path('trace'), ignore_errors=True)
+        outcome = t.record(READS, options=['--on-full=detach'], env=faulty(t, EIO_AFTER='4000000', EIO_TIMES='2', EIO_BUT=passed), timeout=120)
+        t.check(outcome.status == CANNOT and b'Input/output error' in outcome.err, f'{outcome}')
+        t.check(b'not finished' not in outcome.err, f'{outcome}')
+        shows_all(t, outcome)
+
+
 def case_disk_with_errors_at_once(t):
     """Not even the first bytes: a message, and no program that runs on alone."""
     outcome = t.record(READS, env=faulty(t, EIO_AFTER='0'), timeout=120)

@@ -1,7 +1,7 @@
 /*
  * Preloaded: a machine with faults. EIO_AFTER=N: what heddle writes to a file after N bytes is refused, as by a disk
- * with errors, EIO_TIMES times, or from then on. CLOCK_JUMPS: the time of day jumps a day ahead and back each time it is
- * asked for.
+ * with errors, EIO_TIMES times, or from then on; EIO_BUT times after the first it is written all the same. CLOCK_JUMPS:
+ * the time of day jumps a day ahead and back each time it is asked for.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,16 +16,27 @@ static int in_heddle(void)
 	return !strcmp(program_invocation_short_name, "heddle");
 }
 
+/* Is this one refused, the nth from EIO_AFTER on? */
+static int is_refused(size_t nth)
+{
+	const char *times = getenv("EIO_TIMES"), *but = getenv("EIO_BUT");
+	size_t passed = but ? strtoul(but, 0, 10) : 0;
+
+	if (nth >= 1 && nth <= passed)
+		return 0;
+	return !times || nth < strtoul(times, 0, 10) + passed;
+}
+
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
 {
 	static ssize_t (*next)(int, const void *, size_t, off_t);
-	static size_t written, refused;
-	const char *after = getenv("EIO_AFTER"), *times = getenv("EIO_TIMES");
+	static size_t written, late;
+	const char *after = getenv("EIO_AFTER");
 
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "pwrite");
 	if (after && in_heddle() && __atomic_add_fetch(&written, size, __ATOMIC_RELAXED) > strtoul(after, 0, 10) &&
-	    (!times || __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED) < strtoul(times, 0, 10))) {
+	    is_refused(__atomic_fetch_add(&late, 1, __ATOMIC_RELAXED))) {
 		errno = EIO;
 		return -1;
 	}

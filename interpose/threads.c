@@ -33,6 +33,7 @@ static struct known {
 	struct {
 		char *low;
 		size_t guard, size;
+		int protection;
 	} large; /* a stack that the slot has no room for, with its guard; kept for the next thread in it */
 } known[MAP_SLOTS];
 
@@ -105,19 +106,21 @@ static size_t stack_size(const pthread_attr_t *attr)
 /* Whoever had the slot before is gone, and its stack is free. */
 static void *large_stack(struct known *k, size_t size, size_t guard)
 {
-	if (k->large.low && (k->large.size != size || k->large.guard != guard)) {
+	int protection = (int)ENTRIES->stack_protection;
+	if (k->large.low && (k->large.size != size || k->large.guard != guard || k->large.protection != protection)) {
 		munmap(k->large.low, k->large.guard + k->large.size);
 		k->large.low = 0;
 	}
 	if (!k->large.low) {
-		char *low = mmap(0, guard + size, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+		char *low = mmap(0, guard + size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+				 -1, 0);
 		if (low == MAP_FAILED)
 			return low;
 		mprotect(low, guard, PROT_NONE);
 		k->large.low = low;
 		k->large.size = size;
 		k->large.guard = guard;
+		k->large.protection = protection;
 	}
 	return k->large.low + guard;
 }

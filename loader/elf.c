@@ -89,6 +89,8 @@ long elf_map(long fd, const char *key, uint64_t at, struct elf_image *out)
 		uint64_t va = out->base + ph[i].p_vaddr;
 		if (ph[i].p_type == PT_PHDR)
 			out->phdr = va;
+		if (ph[i].p_type == PT_GNU_STACK)
+			out->executable_stack = ph[i].p_flags & PF_X;
 		if (ph[i].p_type != PT_LOAD)
 			continue;
 		if ((r = map_segment(fd, &ph[i], out->base)) < 0)

@@ -1,6 +1,7 @@
 /* ELF programs and #! scripts: what exec accepts, and where it is mapped. */
 #ifndef LOADER_ELF_H
 #define LOADER_ELF_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,6 +9,7 @@ struct elf_image {
 	uint64_t base; /* what was added to its addresses */
 	uint64_t entry, phdr, phnum, end;
 	uint64_t code[2], data[2]; /* begin and end, for the kernel's view */
+	bool executable_stack;
 };
 /* Maps the ELF file, which is saved as `key`; position independent ones at `at`. Returns 0 or an error. */
 long elf_map(long fd, const char *key, uint64_t at, struct elf_image *out);

@@ -71,10 +71,11 @@ static void hide(uint64_t *at, uint64_t shown_to_loader)
 	*at = shown_to_loader;
 }
 
-static void map_stack(uint64_t strings)
+static void map_stack(uint64_t strings, bool executable)
 {
+	int protection = PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0);
 	uint64_t size = ALIGN_UP(FIRST_STACK + strings, page_size);
-	long r = SYS6(__NR_mmap, MAP_STACK_TOP - size, size, PROT_READ | PROT_WRITE,
+	long r = SYS6(__NR_mmap, MAP_STACK_TOP - size, size, protection,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_GROWSDOWN | MAP_STACK, -1, 0);
 	if (is_error(r))
 		no_memory("the program's stack", r);
@@ -127,7 +128,7 @@ static unsigned fill_auxv(uint64_t *aux, const struct start_info *info, const st
 uint64_t stack_build(const struct start_info *info, const struct stack_strings *s, const struct elf_image *program,
 		     uint64_t interpreter_base)
 {
-	map_stack(strings_size(s));
+	map_stack(strings_size(s), program->executable_stack);
 	uint64_t top = MAP_STACK_TOP - 8; /* the kernel, too, ends with a word of zeros */
 	uint64_t execfn = push_string(&top, s->path);
 	built.env_end = top;

@@ -491,6 +491,8 @@ static _Noreturn void launch(struct launch *l)
 	t->chaos = control->chaos * 0x9e3779b97f4a7c15ull + 1;
 	arch_thread_start(t);
 	sync_fill_entries();
+	if (program.executable_stack)
+		threads_make_executable();
 	heap_thread_started(t);
 	signals_start(&l->info);
 	control->entered = 1;

@@ -38,7 +38,10 @@ void sync_fill_entries(void)
 	if (is_error(r))
 		no_memory("the table of what libheddle.so calls", r);
 	struct sync_entries *e = (void *)r;
-	*e = (struct sync_entries){ .version = TRACE_VERSION, .call = sync_call, .self = sync_self };
+	*e = (struct sync_entries){ .version = TRACE_VERSION,
+				    .call = sync_call,
+				    .self = sync_self,
+				    .stack_protection = PROT_READ | PROT_WRITE };
 #define SYNC_FILL(name) e->functions[SYNC_##name] = sync_##name;
 	SYNC_FUNCTIONS(SYNC_FILL)
 #undef SYNC_FILL

@@ -87,6 +87,8 @@ void stamps_unlock(struct stamps *stamps);
 
 /* threads.c: the thread of a pthread_t */
 struct thread *thread_of_pthread(uint64_t pthread);
+/* Their stacks are to be executable, as the first one is: the program asks for it, or a library that it has loaded. */
+void threads_make_executable(void);
 /* entries.c: the first function of an op, from entry.S; fills the table below */
 long sync_run(struct thread *t);
 void sync_fill_entries(void);
@@ -135,6 +137,7 @@ struct sync_entries {
 	uint32_t threads_seen; /* threads that the process has created; changed by a creator before its thread runs */
 	uint32_t forks;	       /* that led to this process */
 	uint64_t tls_offset;   /* of a thread's TLS from its pthread_t; libheddle.so says it */
+	uint64_t stack_protection; /* of threads */
 	sync_function *functions[SYNC_COUNT];
 	uint64_t announced; /* libheddle.so is there, and says which threads are to come */
 };

@@ -7,10 +7,16 @@
  * The room of a slot is mapped once; what an earlier thread left there is there again at replay. Only the part that the
  * thread to come asks for can be used: below lies its guard, which faults as that of libc's own stacks does.
  */
+static uint64_t usable_from[MAP_SLOTS]; /* by slot; 0: not mapped yet */
+
+static uint64_t room_of_slot(uint32_t slot)
+{
+	return MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM;
+}
+
 static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 {
-	static uint64_t usable_from[MAP_SLOTS]; /* by slot; 0: not mapped yet */
-	uint64_t base = MAP_STACKS_BASE + slot * MAP_THREAD_STACK_ROOM, end = base + MAP_THREAD_STACK_ROOM;
+	uint64_t base = room_of_slot(slot), end = room_of_slot(slot + 1);
 	uint64_t stack = end - ALIGN_UP(size, page_size), was = usable_from[slot];
 	long r = 0;
 
@@ -20,13 +26,22 @@ static uint64_t stack_of_slot(uint32_t slot, uint64_t size)
 		was = end;
 	}
 	if (!is_error(r) && stack < was)
-		r = own_protect(stack, was - stack, PROT_READ | PROT_WRITE);
+		r = own_protect(stack, was - stack, ENTRIES->stack_protection);
 	else if (!is_error(r) && stack > was)
 		r = own_protect(was, stack - was, PROT_NONE);
 	if (is_error(r))
 		no_memory("a thread", r);
 	usable_from[slot] = stack;
 	return stack;
+}
+
+void threads_make_executable(void)
+{
+	ENTRIES->stack_protection = PROT_READ | PROT_WRITE | PROT_EXEC;
+	for (uint32_t slot = 0; slot < thread_highest(); slot++)
+		if (usable_from[slot])
+			own_protect(usable_from[slot], room_of_slot(slot + 1) - usable_from[slot],
+				    ENTRIES->stack_protection);
 }
 
 /* Reserves the slot of the thread that the caller is about to create, says it, and gives a stack for it; 0: too

@@ -190,6 +190,9 @@ void special_munmap(struct call *c)
 void special_mprotect(struct call *c)
 {
 	on_range(c);
+	/* ld.so has loaded a library that runs code on the stack; it knows nothing of the stacks that threads have */
+	if (!c->result && (c->args[2] & PROT_GROWSDOWN) && (c->args[2] & PROT_EXEC))
+		threads_make_executable();
 }
 
 /* Where a file is mapped shared the bytes stay in it; or they go there, and the memory has others then. Replay, where

@@ -503,6 +503,7 @@ __attribute__((constructor)) static void find_early(void)
 	self_find();
 	struct sync_entries *entries = (struct sync_entries *)ENTRIES;
 	entries->tls_offset = (uint64_t)__builtin_thread_pointer() - (uint64_t)pthread_self();
+	entries->environment = (uint64_t **)(void *)&environ;
 	entries->announced = 1;
 	(void)REAL(pthread_create), (void)REAL(pthread_exit), (void)REAL(pthread_join), (void)REAL(pthread_detach);
 	(void)REAL(pthread_cancel), (void)REAL(pthread_key_create), (void)REAL(pthread_key_delete);

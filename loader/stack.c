@@ -32,9 +32,10 @@ static struct {
 	unsigned auxv_words;
 	uint64_t entry;	     /* the program's own */
 	uint64_t *entry_aux; /* where ld.so found the false one, or 0 */
+	uint64_t *env;
 	struct {
-		uint64_t *at;	   /* where it stands in the environment */
-		uint64_t restored; /* what the program is to find there */
+		uint64_t shown;	   /* the string that ld.so finds in the environment */
+		uint64_t restored; /* what the program is to find in its place; 0: nothing */
 	} hidden[2];
 	unsigned hidden_count;
 	uint64_t sp;
@@ -66,7 +67,7 @@ static uint64_t find_variable(const struct stack_strings *s, const char *name)
 /* Until the program starts, the variable at `at` is another one. */
 static void hide(uint64_t *at, uint64_t shown_to_loader)
 {
-	built.hidden[built.hidden_count].at = at;
+	built.hidden[built.hidden_count].shown = shown_to_loader;
 	built.hidden[built.hidden_count++].restored = *at;
 	*at = shown_to_loader;
 }
@@ -162,7 +163,7 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 		*v++ = at;
 		at += n;
 	}
-	uint64_t *env = v - s->envc;
+	built.env = v - s->envc;
 	*v = 0;
 	if (interpreter_base && find_variable(s, "LD_BIND_NOW=") == s->envc) {
 		hide(v++, bind_at);
@@ -171,7 +172,7 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 	if (interpreter_base && *s->preload) {
 		uint64_t theirs = find_variable(s, "LD_PRELOAD=");
 		bool adds = theirs == s->envc;
-		hide(adds ? v : env + theirs, preload_at);
+		hide(adds ? v : built.env + theirs, preload_at);
 		if (adds)
 			*++v = 0;
 	}
@@ -182,15 +183,35 @@ uint64_t stack_build(const struct start_info *info, const struct stack_strings *
 	return built.sp;
 }
 
-/* Called from program_entry, after ld.so and before the program: see the top. */
+static uint64_t restored(uint64_t string)
+{
+	for (unsigned i = 0; i < built.hidden_count; i++)
+		if (built.hidden[i].shown == string)
+			return built.hidden[i].restored;
+	return string;
+}
+
+static void restore_environment(uint64_t *list)
+{
+	uint64_t *to = list;
+	for (uint64_t *from = list; *from; from++)
+		if (restored(*from))
+			*to++ = restored(*from);
+	while (*to)
+		*to++ = 0;
+}
+
+/* Called from program_entry, after ld.so and before the program: see the top. A library that has set a variable when it
+   was loaded has left the program a copy of the list. */
 uint64_t program_started(uint64_t *sp);
 uint64_t program_started(uint64_t *sp)
 {
 	(void)sp;
-	for (unsigned i = 0; i < built.hidden_count; i++) {
-		memset((void *)*built.hidden[i].at, 0, strlen((char *)*built.hidden[i].at));
-		*built.hidden[i].at = built.hidden[i].restored;
-	}
+	restore_environment(built.env);
+	if (ENTRIES->environment && *ENTRIES->environment)
+		restore_environment(*ENTRIES->environment);
+	for (unsigned i = 0; i < built.hidden_count; i++)
+		memset((void *)built.hidden[i].shown, 0, strlen((char *)built.hidden[i].shown));
 	if (built.entry_aux)
 		*built.entry_aux = built.entry;
 	return built.entry;

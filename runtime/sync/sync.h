@@ -138,6 +138,7 @@ struct sync_entries {
 	uint32_t forks;	       /* that led to this process */
 	uint64_t tls_offset;   /* of a thread's TLS from its pthread_t; libheddle.so says it */
 	uint64_t stack_protection; /* of threads */
+	uint64_t **environment;	   /* libc's variable `environ`; libheddle.so says it, too */
 	sync_function *functions[SYNC_COUNT];
 	uint64_t announced; /* libheddle.so is there, and says which threads are to come */
 };

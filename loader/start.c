@@ -395,7 +395,8 @@ static void start_replaying(struct launch *l)
 		more = e->flags & ENTRY_CONTINUED;
 		log_take(t);
 	}
-	if (l->program_fd < 0 || l->info.argc + l->info.envc != room.count || !l->strings.path ||
+	if (l->program_fd < 0 || l->info.argc > room.count ||
+	    l->info.envc != room.count - l->info.argc || !l->strings.path ||
 	    !l->strings.platform || !l->strings.preload)
 		damaged("wrong START entry");
 	process_id = (uint32_t)l->info.pid;

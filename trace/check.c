@@ -80,8 +80,6 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 
 /* ---- what was shown ------------------------------------------------------------------ */
 
-#define PLACES_MAX (1ull << 34)
-
 /* An entry that is continued counts with its last part: else it is cut off when the stream is unpacked. */
 static const char *note_shown(const struct entry *e, struct trace_state *state)
 {
@@ -94,7 +92,7 @@ static const char *note_shown(const struct entry *e, struct trace_state *state)
 		return NULL;
 	uint64_t place = state->place - 1;
 	state->place = 0;
-	if (place >= PLACES_MAX)
+	if (place >= shown->bound)
 		return "a write shown at an impossible place";
 	if (place / 64 >= shown->words) {
 		size_t words = place / 32 + 64;
@@ -206,6 +204,18 @@ static int check_stream(const char *dir, struct trace_stream *s, const char *raw
 	return trace_unpack(dir, s, path, progress, shown, problem);
 }
 
+#define PLACES_MAX (1ull << 34)
+
+/* Each place was taken by an entry, or by a process that was killed before it had written one. */
+static uint64_t bound_of_places(const struct trace_list *list)
+{
+	uint64_t bound = MISSING_MAX;
+
+	for (size_t i = 0; i < list->nstreams; i++)
+		bound += list->streams[i].events;
+	return bound < PLACES_MAX ? bound : PLACES_MAX;
+}
+
 int trace_check(const char *dir, const struct trace_list *expected, const char *raw_dir, trace_progress progress,
 		struct trace_shown *shown, struct trace_problem *problem)
 {
@@ -215,6 +225,8 @@ int trace_check(const char *dir, const struct trace_list *expected, const char *
 		return -1;
 	int result = check_names(dir, &found, expected, problem);
 	trace_list_free(&found);
+	if (shown)
+		shown->bound = bound_of_places(expected);
 	for (size_t i = 0; !result && i < expected->nfiles; i++)
 		result = check_file(dir, &expected->files[i], problem);
 	for (size_t i = 0; !result && i < expected->nstreams; i++)

@@ -142,6 +142,7 @@ int trace_finish_rings(const char *dir, struct trace_packer *packer, int level, 
 /* The places of all writes that were shown (BLOCK_SHOWN), a bit each. Starts as zeros; `seen` is malloc's. */
 struct trace_shown {
 	uint64_t *seen, end; /* end: one more than the highest */
+	uint64_t bound;	     /* no entry can have this place or a higher one */
 	size_t words;
 };
 

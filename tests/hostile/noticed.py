@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import struct
 
 import tracefile
 from harness import CANNOT, DIVERGED, ROOT, Failure
@@ -16,15 +17,15 @@ def recorded(t):
     return outcome
 
 
-def edited(t, edit):
-    """Record, let edit(log) change the first process's stream, replay: must be called diverged."""
+def edited(t, edit, status=DIVERGED):
+    """Record, let edit(log) change the first process's stream, replay: must be called diverged, or damaged."""
     recorded(t)
     log = tracefile.Log(tracefile.logs(t.path('trace'))[0])
     edit(log)
     log.write()
     tracefile.change_meta(t.path('trace'))
     again = t.replay()
-    t.check(again.status == DIVERGED, f'expected exit {DIVERGED}, got {again}')
+    t.check(again.status == status, f'expected exit {status}, got {again}')
     t.check(b'heddle:' in again.err, 'no message')
     return again.err.decode(errors='replace')
 
@@ -109,6 +110,26 @@ def case_entry_repeated(t):
         at = chunk.index(last_write(log))
         chunk.insert(at, tracefile.Entry(chunk[at].data))
     edited(t, edit)
+
+
+def case_edited_start(t):
+    """Numbers of arguments and variables whose sum is right, since it overflows."""
+    def edit(log):
+        start = log.entries()[0]
+        at, data = next((b[0], b[4]) for b in start.blocks() if b[1] == tracefile.BLOCK_START)
+        argc = at + 16 + len(data) - 40         # before what is shown, and whether it was forked
+        count = sum(struct.unpack_from('<QQ', start.data, argc))
+        start.put('<Q', argc, (1 << 64) - 1)
+        start.put('<Q', argc + 8, count + 1)
+    t.check('wrong START entry' in edited(t, edit, CANNOT), 'another message')
+
+
+def case_edited_place(t):
+    """A write at a place in the order of all that needs more memory than the trace can be worth."""
+    def edit(log):
+        entry, at = next((e, b[0]) for e in calls(log) for b in e.blocks() if b[1] == tracefile.BLOCK_SHOWN)
+        entry.put('<Q', at, 1 << 30)
+    t.check('impossible place' in edited(t, edit, CANNOT), 'another message')
 
 
 def case_message_says_where(t):

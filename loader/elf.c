@@ -78,10 +78,11 @@ long elf_map(long fd, const char *key, uint64_t at, struct elf_image *out)
 	if (low >= high)
 		return -ENOEXEC;
 	out->base = eh.e_type == ET_DYN ? at - low : 0;
-	if (is_ours(out->base + low, high - low))
-		return -ENOMEM;
+	uint64_t from = out->base + low;
+	if (from > MAP_PROGRAM_END || high - low > MAP_PROGRAM_END - from || is_ours(from, high - low))
+		return -EFAULT;
 	/* the whole span first, so that nothing else comes between */
-	r = SYS6(__NR_mmap, out->base + low, ALIGN_UP(high - low, page_size), PROT_NONE,
+	r = SYS6(__NR_mmap, from, ALIGN_UP(high - low, page_size), PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (is_error(r))
 		return r;

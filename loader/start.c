@@ -27,7 +27,6 @@
 #endif
 
 #define INTERPRETER_ROOM (16ul << 20)
-#define SCRIPT_DEPTH	 3 /* two #! lines: each takes two of the five words before argv[0] */
 
 struct control *control;
 struct process process;
@@ -165,11 +164,12 @@ static void fill_start_info(struct start_info *info)
 
 /*
  * A script becomes its interpreter with the script as an argument, again and
- * again if need be. Returns the open program.
+ * again if need be. Returns the open program. The words before argv[0] are free, also those below the kernel's list:
+ * nobody else is on that stack.
  */
 static long open_program(struct launch *l, const char **path)
 {
-	static struct elf_script scripts[SCRIPT_DEPTH];
+	static struct elf_script scripts[SCRIPTS_MAX + 1];
 	for (int depth = 0;; depth++) {
 		long fd = file_open(*path, O_RDONLY, 0);
 		if (fd < 0)
@@ -179,7 +179,7 @@ static long open_program(struct launch *l, const char **path)
 			cannot("%s is not a program that this machine can run: error %d", *path, -r);
 		if (!scripts[depth].interpreter[0])
 			return fd;
-		if (depth == SCRIPT_DEPTH - 1)
+		if (depth == SCRIPTS_MAX)
 			cannot("%s: too many #! lines lead to one another", *path);
 		file_close(fd);
 		/* argv[0] gives way to: interpreter, argument, script */
@@ -460,6 +460,8 @@ static _Noreturn void launch(struct launch *l)
 	long r = elf_map(l->program_fd, l->program_key, MAP_PIE_BASE, &program);
 	if (!r && l->interpreter_fd >= 0)
 		r = elf_map(l->interpreter_fd, l->interpreter_key, interpreter_at, &interpreter);
+	if (r == -EFAULT)
+		cannot("the program %s is linked to addresses that Heddle needs for itself", l->strings.path);
 	if (r < 0)
 		cannot("cannot map the program %s: error %d", l->strings.path, -r);
 	uint64_t sp = stack_build(&l->info, &l->strings, &program, interpreter.entry ? interpreter.base : 0);

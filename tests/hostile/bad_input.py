@@ -1,5 +1,6 @@
 """What users get wrong, and machines that are not as needed: a message and exit 121 or 122, never a half recording."""
 import os
+import shutil
 import struct
 
 import tracefile
@@ -69,6 +70,16 @@ def case_cut_elf(t):
         # Which signal is the kernel's choice: it reads the missing page itself, or the program does.
         t.check(outcome.status in (CANNOT, plain) or (plain < 0 and outcome.status < 0), f'cut at {size}: {outcome}, without heddle {plain}')
         t.check(b'heddle:' in outcome.err or outcome.status != CANNOT, f'cut at {size}: no message')
+
+
+def case_linked_too_high(t):
+    """Where a recorded program has nothing, and where Heddle itself lies."""
+    with open(t.path('program.c'), 'w') as file:
+        file.write('void _start(void)\n{\n\tfor (;;)\n\t\t;\n}\n')
+    for at in ('0x20000000000', '0x500000000000'):
+        t.run_well(['gcc', '-static', '-nostdlib', '-no-pie', '-fno-pie', f'-Wl,-Ttext-segment={at}', '-o', t.path('program'), t.path('program.c')])
+        shutil.rmtree(t.path('trace'), ignore_errors=True)
+        refused(t, t.record([t.path('program')]), 'linked to addresses')
 
 
 def case_interpreter_missing(t):

@@ -86,3 +86,17 @@ def case_repeat(t):
     again = t.replay(options=['--repeat=20'])
     t.check(again.status == 0, f'{again}')
     t.check(set(again.out.split()) == set(recorded.out.split()), f'printed {again.out!r}, recorded {recorded.out!r}')
+
+
+SCRIPTS = r'''
+last='/bin/echo -n'
+for i in 1 2 3 4 5 6; do
+    echo "#!$last" > "s$i"; chmod +x "s$i"; last="$PWD/s$i with$i"
+    env "$PWD/s$i" argument; echo "; status $?"
+done 2>&1
+'''
+
+
+def case_scripts_of_scripts(t):
+    """Scripts whose interpreters are scripts: five #! lines are one after the other, the sixth is refused by exec."""
+    t.reproduce(['sh', '-c', SCRIPTS], same=True)

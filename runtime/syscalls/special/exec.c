@@ -13,7 +13,6 @@
 #include <linux/mman.h>
 
 #define ARGS_ROOM (16ul << 20) /* per slot: more than the kernel accepts */
-#define SCRIPTS	  4
 
 static long check_access(const char *path)
 {
@@ -33,7 +32,7 @@ static long check_program(const char *path, int depth)
 	file_close(fd);
 	if (r < 0 || !script.interpreter[0])
 		return r;
-	return depth == SCRIPTS ? -ELOOP : check_program(script.interpreter, depth + 1);
+	return depth == SCRIPTS_MAX ? -ELOOP : check_program(script.interpreter, depth + 1);
 }
 
 /* Members of a list of strings that ends with 0, or an error. */

@@ -26,9 +26,12 @@ _built, _building = {}, threading.Lock()
 @functools.lru_cache
 def orders(build):
     """[(name, guarantee)] as `heddle record --order=help` tells: a line each, the guarantee on the line below."""
-    text = subprocess.run([os.path.join(build, 'bin', 'heddle'), 'record', '--order=help'], capture_output=True, text=True).stdout
-    lines = [line for line in text.splitlines() if line.strip()]
-    return [(name.split()[0], promise.strip()) for name, promise in zip(lines[::2], lines[1::2])]
+    told = subprocess.run([os.path.join(build, 'bin', 'heddle'), 'record', '--order=help'], capture_output=True, text=True)
+    lines = [line for line in told.stdout.splitlines() if line.strip()]
+    found = [(name.split()[0], promise.strip()) for name, promise in zip(lines[::2], lines[1::2])]
+    if told.returncode or not {(name, 'exact') for name in RACES_ORDERS} <= set(found):
+        raise Failure(f'heddle record --order=help tells not of {RACES_ORDERS} as exact, or ends with {told.returncode}: {told.stdout}{told.stderr}')
+    return found
 
 
 @functools.lru_cache

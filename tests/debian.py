@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import threading
 
-from harness import ROOT, Failure
+from harness import ROOT, Failure, kill_tree
 
 _lock = threading.Lock()
 PARTS = os.path.join(ROOT, 'tests', 'sources', 'parts')
@@ -133,9 +133,13 @@ def built(t, name, select='all'):
             shutil.copytree(source, place, symlinks=True)
             env = dict(t.env, PATH=os.path.join(t.settings.build, 'bin') + ':' + t.env['PATH'], **tools(select), **needed)
             with open(os.path.join(place, 'build.log'), 'w') as log:
-                done = subprocess.run(['sh', '-ec', commands], cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                      timeout=3600)
-            if done.returncode:
+                process = subprocess.Popen(['sh', '-ec', commands], cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                           start_new_session=True)
+                try:
+                    process.wait(3600)
+                finally:
+                    kill_tree(process)
+            if process.returncode:
                 raise Failure(f'{name} does not build with --select={select}: see {place}/build.log')
             with open(stamp, 'w') as file:
                 file.write(digest)

@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import threading
 
@@ -24,6 +23,7 @@ from harness import CANNOT, DIVERGED, ROOT, USAGE
 FOLDER = os.path.join(ROOT, 'tests', 'races')
 LIMIT = 60
 NO_RACE = ('none', 'kept')
+SELECTS = ('escape', 'races')    # of heddle-cc --select, those that leave accesses out
 RACES = 120     # exit status of heddle replay --races that has found some
 PUT_LOCK = 'possible initialisation'    # a left-out site that is ordered all the same: by a lock that was put around it
 _building = threading.Lock()
@@ -91,26 +91,10 @@ def newer(done, *sources):
     return os.path.exists(done) and all(os.path.getmtime(done) > os.path.getmtime(s) for s in sources)
 
 
-@functools.lru_cache
-def selects(build_dir):
-    """The names that heddle-cc --select knows, of those that leave accesses out."""
-    compiler = os.path.join(build_dir, 'bin', 'heddle-cc')
-    known = []
-    for name in ('escape', 'races'):
-        done = subprocess.run([compiler, f'--select={name}', '-x', 'c', '-c', '/dev/null', '-o', '/dev/null'], capture_output=True)
-        if done.returncode == 0:
-            known.append(name)
-    return known
-
-
 # ---- what the analysis says ----------------------------------------------------------------------------------------
 
 def analysed(trial, source, program=None):
     """The warnings of `heddle races`, as lines of this program, and the lines that were left out with their reasons."""
-    if 'races' not in selects(trial.settings.build):
-        trial.skip('heddle-cc has no --select=races yet')
-    if trial.run([trial.heddle, 'races', '--help']).status:
-        trial.skip('heddle has no verb races yet')
     found = json.loads(trial.run_well([trial.heddle, 'races', '--json', program or build(trial, source, 'races')], timeout=LIMIT).out)
     name = os.path.basename(source)
     here = lambda place: os.path.basename(place['file']) == name
@@ -215,7 +199,7 @@ def sites(trial, program):
 
 def check_left_out(trial, source, args=(), seeds=None):
     """No race that a run has may be at a site that an analysis leaves out."""
-    others = {select: sites(trial, build(trial, source, select)) for select in selects(trial.settings.build)}
+    others = {select: sites(trial, build(trial, source, select)) for select in SELECTS}
     compare(trial, build(trial, source, 'all'), others, seeds or runs(trial), args)
 
 

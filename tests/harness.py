@@ -3,8 +3,10 @@
 A case is a function that gets a Trial. It fails by raising Failure (Trial.check does), is left out by raising
 Skip with a reason, and passes by returning.
 """
+import glob
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -67,16 +69,58 @@ def run(argv, *, timeout=60, stdin=b'', cwd=None, env=None):
     return Outcome(argv, process.returncode, out, err, time.monotonic() - began)
 
 
-def end_session(process):
-    """Kill the command and whatever it started: all are in the session that run() made for it."""
+def descendants(pid):
+    """Of all its threads."""
+    found = []
+    for task in glob.glob(f'/proc/{pid}/task/*/children'):
+        try:
+            with open(task) as file:
+                for child in map(int, file.read().split()):
+                    found += [child, *descendants(child)]
+        except OSError:
+            pass
+    return found
+
+
+def kill(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def kill_tree(process):
+    """A command and whatever it started: its descendants, also those in sessions of their own, and what is left of the
+    session that was made for it."""
+    if process.poll() is None:
+        kill([*descendants(process.pid), process.pid])
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def end_session(process):
+    kill_tree(process)
     try:
         process.communicate(timeout=5)
     except subprocess.TimeoutExpired:
         pass
+
+
+def read_until(process, text, timeout=60):
+    """What a command prints, up to this text or its end."""
+    said, deadline = b'', time.monotonic() + timeout * PATIENCE
+    while text not in said:
+        if not select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
+            end_session(process)
+            raise Failure(f'no {text!r} after {timeout} s: {said!r}')
+        more = os.read(process.stdout.fileno(), 4096)
+        if not more:
+            break
+        said += more
+    return said
 
 
 def command_text(argv):

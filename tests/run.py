@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import campaign                                            # noqa: E402
 import cells                                               # noqa: E402
 import golden                                              # noqa: E402
-from harness import ROOT, Failure, Lost, Skip, Trial, shorten   # noqa: E402
+from harness import ROOT, Failure, Lost, Skip, Trial, descendants, kill, shorten   # noqa: E402
 
 SANITIZERS = {'plain': [], 'asan': ['-fsanitize=address'], 'ubsan': ['-fsanitize=undefined', '-fno-sanitize-recover=all']}
 
@@ -195,9 +195,10 @@ def find_cases(level, build, scale):
 
 def run_case(case, top, settings):
     began = time.monotonic()
-    trial = Trial(case.id, os.path.join(top, re.sub(r'[^\w.-]+', '-', case.id).strip('-')), settings)
-    trial.batch = case.batch
+    trial = None
     try:
+        trial = Trial(case.id, os.path.join(top, re.sub(r'[^\w.-]+', '-', case.id).strip('-')), settings)
+        trial.batch = case.batch
         case.function(trial)
         case.verdict = 'passed'
     except Skip as reason:
@@ -218,7 +219,10 @@ def run_case(case, top, settings):
     if case.measured:       # cannot be exact, and is so only now and then: the outcome is told, and is no verdict
         case.text = f'{case.measured}; this time it {case.verdict}'
         case.verdict = 'skipped'
-    case.seconds, case.times, case.notes = time.monotonic() - began, trial.times, trial.notes
+    case.seconds = time.monotonic() - began
+    if not trial:           # not even its folder could be made
+        return case
+    case.times, case.notes = trial.times, trial.notes
     case.recordings, case.replays = trial.recordings, trial.replays_made
     if case.verdict == 'failed':
         case.hint = trial.hint
@@ -340,16 +344,19 @@ def main():
     top = tempfile.mkdtemp(prefix='heddle-test-')
     os.chmod(top, 0o755)            # some cases act as another user
     screen = Screen(len(cases))
+    pool = concurrent.futures.ThreadPoolExecutor(settings.jobs)
     try:
-        with concurrent.futures.ThreadPoolExecutor(settings.jobs) as pool:
-            for done in concurrent.futures.as_completed([pool.submit(run_case, c, top, settings) for c in cases]):
-                screen.show(done.result())
-                if soak:
-                    soak.remember(done.result())
+        for done in concurrent.futures.as_completed([pool.submit(run_case, c, top, settings) for c in cases]):
+            screen.show(done.result())
+            if soak:
+                soak.remember(done.result())
     except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        kill(descendants(os.getpid()))
         print('\nstopped')
         if soak:
             soak.tell(whole)
+        sys.stdout.flush()
         os._exit(130)
     if screen.tty:
         print()

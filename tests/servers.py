@@ -11,8 +11,7 @@ import subprocess
 import threading
 import time
 
-
-from harness import Failure
+from harness import Failure, kill_tree
 
 
 class ServerFailed(Exception):
@@ -45,18 +44,10 @@ class Server:
             except subprocess.TimeoutExpired:
                 raise ServerFailed(f'{self.name}: no end {timeout} s after SIGTERM') from None
             finally:
-                end_group(process)
+                kill_tree(process)
+                process.wait()
         with open(os.path.join(folder, 'stdout'), 'rb') as out, open(os.path.join(folder, 'stderr'), 'rb') as err:
             return process.returncode, out.read(), err.read(), found
-
-
-def end_group(process):
-    """Whatever is left of what we started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 PORTS = range(20000, 32000)         # below those that the system gives to clients

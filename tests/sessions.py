@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from harness import ROOT, end_session
+from harness import ROOT, end_session, read_until
 from servers import free_port
 
 
@@ -42,9 +42,7 @@ class Server:
         self.port = free_port()
         self.process = subprocess.Popen([t.heddle, 'replay', f'--gdb-port={self.port}', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL, env=t.env, cwd=t.dir, start_new_session=True)
-        self.said = b''
-        while b'target remote' not in self.said and self.process.poll() is None:
-            self.said += self.process.stdout.readline()
+        self.said = read_until(self.process, b'target remote')
         t.check(b'target remote' in self.said, f'it says {self.said!r}')
 
     def __enter__(self):

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import cells
-from harness import CANNOT, ROOT, Failure, end_session
+from harness import CANNOT, ROOT, Failure, descendants, end_session, kill
 from lines import lost_of_threads
 
 EACH = 20
@@ -25,25 +25,6 @@ for i in range(3000):
         os._exit(0)
     time.sleep(0.0004)
 '''
-
-
-def descendants(pid):
-    found = []
-    try:
-        with open(f'/proc/{pid}/task/{pid}/children') as file:
-            for child in map(int, file.read().split()):
-                found += [child, *descendants(child)]
-    except OSError:
-        pass
-    return found
-
-
-def kill(pids):
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
 
 def record_and_kill(t, trace, who, delay, argv=('python3', '-S', '-c', PROGRAM), options=()):

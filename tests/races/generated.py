@@ -234,14 +234,14 @@ class Program:
         yield '}'
 
 
-def check_number(t, number, selects):
+def check_number(t, number):
     source = os.path.join(t.folder(str(number)), 'generated.c')
     with open(source, 'w') as file:
         file.write('\n'.join(Program(number).text()) + '\n')
     compiler = os.path.join(t.settings.build, 'bin', 'heddle-cc')
     built = {select: t.compile(source, [f'--select={select}', '-O1'], name=t.path(str(number), select), compiler=compiler)
-             for select in ('all', *selects)}
-    others = {select: golden.sites(t, built[select]) for select in selects}
+             for select in ('all', *golden.SELECTS)}
+    others = {select: golden.sites(t, built[select]) for select in golden.SELECTS}
     raced = golden.compare(t, built['all'], others, (0, number + 1))
     shutil.rmtree(t.path(str(number)))
     for trace in glob.glob(t.path('trace-*')):
@@ -250,9 +250,8 @@ def check_number(t, number, selects):
 
 
 def case_generated(t):
-    selects = golden.selects(t.settings.build)
     first, count = t.batch * PER_BATCH, t.count(8, PER_BATCH)
-    raced = [check_number(t, number, selects) for number in range(first, first + count)]
+    raced = [check_number(t, number) for number in range(first, first + count)]
     t.check(any(raced), f'none of {count} programs has a race: they show nothing')
     t.notes.append(f'{count} programs, {sum(map(bool, raced))} with races, at {sum(raced)} places')
 

@@ -299,6 +299,9 @@ static void tell_not_recorded(uint32_t what)
 	if (what & OWN_ROOT)
 		warn("the program asked for another root directory (chroot, pivot_root), which was refused: the "
 		     "recording could not be reached from there; run heddle inside it instead");
+	if (what & UNREADABLE)
+		warn("the program started another one that you may execute, but not read, which was refused: heddle "
+		     "loads programs itself, and must read them");
 	if (what & OWN_FILTER)
 		warn("the program asked for a seccomp filter, which is not in force under heddle, though it was told "
 		     "that it is: calls that it would refuse were made");

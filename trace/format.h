@@ -287,6 +287,7 @@ enum not_recorded {
 	SHARED_MEMORY = 1, /* processes share writable memory: the order in which they use it */
 	OWN_FILTER = 2,	   /* the program wanted a seccomp filter of its own: it is not in force */
 	OWN_ROOT = 4,	   /* it wanted another root directory: refused */
+	UNREADABLE = 8,	   /* it wanted to start a program that may be executed, but not read: refused */
 };
 
 /* What replay --races has looked at: accesses at hooked sites, and locks that were taken. */

@@ -143,6 +143,20 @@ def case_set_uid(t):
     t.check(b'heddle:' in outcome.err and b'privilege' in outcome.err, f'nothing said: {outcome.err!r}')
 
 
+def case_unreadable(t):
+    """A program that may be executed, but not read: exec gives an error that it does not give without Heddle, and that
+    is said."""
+    t.need_root()
+    if t.run([*NOBODY, 'test', '-x', t.heddle]).status:
+        t.skip('others may not enter the folder of this build')
+    os.chmod(t.dir, 0o777)
+    t.copy_program('/usr/bin/id', t.path('id'))
+    os.chmod(t.path('id'), 0o711)
+    outcome = t.run([*NOBODY, t.heddle, 'record', '-o', t.path('trace'), '--', 'sh', '-c', f'{t.path("id")} -u; echo $?'])
+    t.check(outcome.status == 0 and outcome.out == b'126\n', f'{outcome}: {outcome.out!r}')
+    t.check(b'execute, but not read' in outcome.err, f'nothing said: {outcome.err!r}')
+
+
 def case_changed_user(t):
     """A program that gives up its privilege and starts another: that one may not write to the trace, which is
     private."""

@@ -26,6 +26,8 @@ static long check_program(const char *path, int depth)
 	if (r < 0)
 		return r;
 	long fd = file_open(path, O_RDONLY | O_NONBLOCK, 0);
+	if (fd == -EACCES)
+		note_not_recorded(UNREADABLE);
 	if (fd < 0)
 		return fd == -ENXIO ? -EACCES : fd;
 	r = elf_check(fd, &script);

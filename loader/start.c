@@ -243,6 +243,22 @@ static void log_start(struct launch *l)
 	entry_finish(&c);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *name = path;
+	for (const char *p = path; *p; p++)
+		if (*p == '/')
+			name = p + 1;
+	return name;
+}
+
+/* Under its usual name, or by its version: ld-2.31.so. */
+static bool is_glibc_loader(const char *path)
+{
+	const char *name = last_part(path);
+	return !strncmp(name, "ld-linux", 8) || (!strncmp(name, "ld-", 3) && name[3] >= '0' && name[3] <= '9');
+}
+
 /* libheddle.so lies beside the loader; the program's own LD_PRELOAD comes after it. */
 static const char *preload_variable(const struct launch *l, const char *interpreter)
 {
@@ -252,11 +268,7 @@ static const char *preload_variable(const struct launch *l, const char *interpre
 	while (n && control->loader[n - 1] != '/')
 		n--;
 	/* only glibc's ld.so: the library is built on glibc */
-	const char *name = interpreter;
-	for (const char *p = interpreter; *p; p++)
-		if (*p == '/')
-			name = p + 1;
-	if (strncmp(name, "ld-linux", 8))
+	if (!is_glibc_loader(interpreter))
 		return "";
 	text_add(&out, "LD_PRELOAD=");
 	memcpy(out.at, control->loader, n);
@@ -270,13 +282,29 @@ static const char *preload_variable(const struct launch *l, const char *interpre
 	return room;
 }
 
+/* ld.so itself is the program, and starts another: it takes its options out of that one's arguments. */
+static void preload_by_option(struct launch *l, const char *program)
+{
+	const char *variable = preload_variable(l, program);
+	if (!*variable)
+		return;
+	const char **v = (const char **)l->strings.argv;
+	v[-2] = v[0];
+	v[-1] = "--preload";
+	v[0] = variable + strlen("LD_PRELOAD=");
+	l->strings.argv = v - 2;
+	l->strings.argc += 2;
+}
+
 /* The interpreter's path is in the program; it is read before anything is mapped. */
-static long open_interpreter(struct launch *l)
+static long open_interpreter(struct launch *l, const char *program)
 {
 	char path[256];
 	l->strings.preload = "";
-	if (elf_interpreter(l->program_fd, path, sizeof path) <= 0)
+	if (elf_interpreter(l->program_fd, path, sizeof path) <= 0) {
+		preload_by_option(l, program);
 		return -1;
+	}
 	l->strings.preload = preload_variable(l, path);
 	long fd = file_open(path, O_RDONLY, 0);
 	if (fd < 0)
@@ -315,7 +343,7 @@ static void start_recording(struct launch *l)
 	l->strings.random = l->info.random;
 	process_id = (uint32_t)l->info.pid;
 	l->program_fd = open_program(l, &path);
-	l->interpreter_fd = open_interpreter(l);
+	l->interpreter_fd = open_interpreter(l, path);
 	l->info.argc = l->strings.argc;
 	l->info.envc = l->strings.envc;
 	turns_start();
@@ -395,9 +423,8 @@ static void start_replaying(struct launch *l)
 		more = e->flags & ENTRY_CONTINUED;
 		log_take(t);
 	}
-	if (l->program_fd < 0 || l->info.argc > room.count ||
-	    l->info.envc != room.count - l->info.argc || !l->strings.path ||
-	    !l->strings.platform || !l->strings.preload)
+	if (l->program_fd < 0 || l->info.argc > room.count || l->info.envc != room.count - l->info.argc ||
+	    !l->strings.path || !l->strings.platform || !l->strings.preload)
 		damaged("wrong START entry");
 	process_id = (uint32_t)l->info.pid;
 	l->strings.argc = l->info.argc;
@@ -421,11 +448,7 @@ static void find_program_path(long fd)
 
 static void set_name(const char *path)
 {
-	const char *name = path;
-	for (const char *p = path; *p; p++)
-		if (*p == '/')
-			name = p + 1;
-	SYS5(__NR_prctl, PR_SET_NAME, name, 0, 0, 0);
+	SYS5(__NR_prctl, PR_SET_NAME, last_part(path), 0, 0, 0);
 }
 
 /* As the vdso has it, which the program does not see. */

@@ -6,10 +6,10 @@
  * stack pointer is left out, and so are our stubs, which lie in reach of the
  * program's code in the order in which threads first came to their sites.
  *
- * Stacks, and where libheddle.so keeps registers, do not count where an order with claims records the program's
- * accesses. A hook that finds its claim runs on in the program; one that does not spills registers to the stack and
- * calls us. Replay finds other claims than the recording, so what such spills leave behind in dead slots and dead
- * registers differs.
+ * Stacks, and where libheddle.so keeps registers, do not count where the program's accesses are recorded. A hook that
+ * finds its claim runs on in the program; one that does not spills registers to the stack and calls us. Replay finds
+ * other claims than the recording, and other counts at which a loop is to look again, so what such spills leave behind
+ * in dead slots and dead registers differs.
  */
 #include "loader/patch.h"
 #include "runtime/memory/maps.h"
@@ -73,7 +73,7 @@ static bool holds_registers(uint64_t page)
 static void each_of(const struct mapped *r, uint64_t own, bool registers, void (*found)(void *, uint64_t, uint64_t),
 		    void *arg)
 {
-	bool stacks = !(order_watches && order_used && order_used->claims);
+	bool stacks = !(order_watches && order_used);
 	uint64_t large = large_stacks_end(r);
 	for (uint64_t p = r->from; p < r->to; p += PAGE) {
 		bool in_stack = is_stack(p) || p + 2 * PAGE <= large;

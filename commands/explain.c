@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include "explain.h"
 #include "findings.h"
 #include "sites.h"
@@ -165,8 +164,7 @@ static void check(const struct meta *meta)
 {
 	char *end;
 
-	bool hung = meta->status == STATUS_UNKNOWN || (WIFSIGNALED(meta->status) && WTERMSIG(meta->status) == SIGTERM);
-	o.timeout = o.timeout_text ? strtod(o.timeout_text, &end) : hung ? 20 : 60;
+	o.timeout = o.timeout_text ? strtod(o.timeout_text, &end) : runs_hung(meta->status) ? 20 : 60;
 	if (o.timeout_text && (end == o.timeout_text || *end || !(o.timeout > 0)))
 		usage("--timeout wants a number greater than 0, not '%s'", o.timeout_text);
 	if (o.runs < 1)

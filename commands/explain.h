@@ -26,6 +26,8 @@ struct schedule {
 void runs_open(const struct meta *meta, const struct explain_options *options);
 /* Reruns the program so: does it end as the recording did? */
 bool runs_fails(const struct schedule *s);
+/* Can a recording that ended so be one that hung? Then somebody ended it from outside, by a signal for that. */
+bool runs_hung(uint32_t status);
 /* Of the last rerun: what its threads did, until the next one; and its trace. */
 const struct turns_file *runs_file(void);
 const char *runs_trace(void);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -171,6 +172,14 @@ static void cannot_rerun(void)
 	die("%s could not be run again in %s%s", r.program, r.cwd, n ? "; above is what it said" : "");
 }
 
+bool runs_hung(uint32_t status)
+{
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	return status == STATUS_UNKNOWN || sig == SIGTERM || sig == SIGINT || sig == SIGQUIT || sig == SIGHUP ||
+	       sig == SIGKILL;
+}
+
 static bool fails(bool ended)
 {
 	struct trace_problem problem;
@@ -184,8 +193,8 @@ static bool fails(bool ended)
 		return again_printed(r.output, r.options->refuse);
 	if (r.options->expect)
 		return !again_printed(r.output, r.options->expect);
-	if (!ended) /* one that hangs was ended from outside when it was recorded, too */
-		return r.status == STATUS_UNKNOWN || WIFSIGNALED(r.status);
+	if (!ended)
+		return runs_hung(r.status);
 	return (status & ~0x80u) == (r.status & ~0x80u); /* whether there is a core file does not matter */
 }
 

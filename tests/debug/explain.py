@@ -98,6 +98,15 @@ def case_explain_a_hang(t):
             f'{outcome}')
 
 
+def case_explain_a_crash_by_no_hang(t):
+    """A crash, of a program that can hang, too: a rerun that hangs does not end as the recording did."""
+    program = t.compile(os.path.join(ROOT, 'tests/debug/parts/hang.c'), name='debug/hang')
+    recorded = t.record([program, t.path('been')])
+    t.check(recorded.status == -signal.SIGABRT, f'recording: {recorded}')
+    outcome = explain(t, '--runs=12', t.path('trace'))
+    t.check(outcome.status == NONE and b'no explanation found' in outcome.err, f'{outcome}')
+
+
 def case_explain_nothing(t):
     """A recording that ended well, one that fails in any order, and one with too few reruns."""
     t.record(['true'], trace=t.path('well'))

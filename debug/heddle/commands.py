@@ -6,7 +6,7 @@ import subprocess
 import gdb
 
 from .copies import beginnings, show_copies
-from .replay import (PARKED, RUNS, alive, is_line_of_program, need_process, ours, program_frame, quiet, readable,
+from .replay import (PARKED, RUNS, alive, is_line_of_program, line_done, need_process, ours, program_frame, quiet, readable,
                      state, thread_of, threads, where)
 from .travel import (Place, Travel, event_of, expect, go_to, has_come, resume, search, show, start_run, thread_at, to_beginning, travel_to)
 
@@ -191,7 +191,7 @@ class Write(gdb.Breakpoint):
     def stop(self):
         thread = thread_of(gdb.selected_thread())
         frame = program_frame()
-        self.last = (thread, where(frame) if thread else 'the loader', Place() if thread else None)
+        self.last = (thread, where(frame, line_done) if thread else 'the loader', Place() if thread else None)
         return False
 
 

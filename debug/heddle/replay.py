@@ -196,22 +196,29 @@ def program_frame(frame=None):
     return frame
 
 
-def place_of(frame):
-    line = frame.find_sal()
+def line_done(frame):
+    """The line of the instruction that was executed last, in the newest frame, too; unless that was the call."""
+    if frame == gdb.newest_frame() and ' + ' in quiet(f'info symbol {frame.pc():#x}'):
+        return gdb.find_pc_line(frame.pc() - 1)
+    return frame.find_sal()
+
+
+def place_of(frame, line_of):
+    line = line_of(frame)
     name = frame.name() or f'{frame.pc():#x}'
     if line.symtab:
         return f'{name} at {os.path.basename(line.symtab.filename)}:{line.line}'
     return name
 
 
-def where(frame):
+def where(frame, line_of=gdb.Frame.find_sal):
     """In which function and line; of a library's also who called it."""
     caller = frame
     while caller and gdb.solib_name(caller.pc()):
         caller = caller.older()
     if not caller or caller == frame:
-        return place_of(frame)
-    return f'{frame.name() or "a library"}, called by {place_of(caller)}'
+        return place_of(frame, line_of)
+    return f'{frame.name() or "a library"}, called by {place_of(caller, line_of)}'
 
 
 # ---- unwinding out of the runtime ---------------------------------------------------------------------------

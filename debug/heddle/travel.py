@@ -196,11 +196,9 @@ def come_near(place, by_access, on_stop=None):
     return travel_to(place.slot, access=last, on_stop=on_stop) and thread_at(place.slot).events // 2 == last
 
 
-def come_into_runtime(place, on_stop):
-    """To a place inside the runtime: before the access that it makes there, else to the event before."""
-    if not come_to_event(place, on_stop):
-        return False
-    return not place.in_hook or travel_to(place.slot, access=place.events // 2, on_stop=on_stop)
+def come_into_hook(place, on_stop):
+    """To a place inside the runtime, where it makes an access: before that."""
+    return come_to_event(place, on_stop) and travel_to(place.slot, access=place.events // 2, on_stop=on_stop)
 
 
 def thread_at(slot):
@@ -239,23 +237,29 @@ def arrive(place, care, on_stop=None):
             arrival.delete()
 
 
+def ways(place):
+    """How to come to a place, the most careful first. A thread that waits inside the runtime perhaps does not wait there
+    the next time: then the event before must do."""
+    if place.in_hook:
+        return [lambda on_stop: come_into_hook(place, on_stop)]
+    inside = ours(place.pc)
+    tries = ((1, True), (1, False), (0, False)) if place.events and not inside else ((2, False), (0, False))
+    return ([lambda on_stop, care=care, by=by: come_near(place, by, on_stop) and arrive(place, care, on_stop) for care, by in tries] +
+            ([lambda on_stop: come_to_event(place, on_stop)] if inside else []))
+
+
 def go_to(place, on_stop=None, prepare=None, begins=None):
     """Another run, up to the place, from the first of `begins` (without: from the newest copy before it), at worst from
     the beginning.
 `prepare` is called when the run is there, before its first instruction."""
     begin = (begins or beginnings(lambda copy: copy.is_before(place)))[0]
-    tries = ((1, True), (1, False), (0, False)) if place.events else ((2, False), (0, False))
     for copy in (begin, None) if begin else (None,):
-        for care, by_access in tries:
+        for way in ways(place):
             start_run(copy)
             if prepare and not prepare():
                 to_beginning()                       # its memory was not there yet
                 prepare()
-            if ours(place.pc):
-                there = come_into_runtime(place, on_stop)
-            else:
-                there = come_near(place, by_access, on_stop) and arrive(place, care, on_stop)
-            if there:
+            if way(on_stop):
                 thread_at(place.slot).gdb_thread().switch()
                 return
     raise gdb.GdbError(f'The place ({place.text()}) was not found again. The replay is at another one.')

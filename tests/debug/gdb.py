@@ -139,6 +139,25 @@ def case_watch_backwards(t):
     t.check(seen == [*reversed(sums), 0], f'sums {sums}, seen backwards {seen}\n{text}')
 
 
+def case_line_of_the_write(t):
+    """The line that wrote, not the one that comes next, of a program without hooks."""
+    source, trace, _ = steps(t)
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'heddle who sum', 'heddle who last[4]'])
+    expect(t, text, rf'^sum was changed .*in add at steps.c:{line_of(source, "line of the sum")};',
+           rf'^last\[4\] was changed .*in main at steps.c:{line_of(source, "line of the call")};')
+
+
+def case_watch_system_call(t):
+    """Back to the system call that changed a variable, and to the store before it."""
+    source = os.path.join(PARTS, 'filled.c')
+    recorded = t.record([t.compile(source, ['-O0'], name='debug/filled')])
+    t.check(recorded.status == 0, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), [f'break {line_of(source, "line of the end")}', 'continue', 'watch -l text[0]',
+                                    *['reverse-continue', "print 'filled.c'::text[0]", 'heddle when'] * 2])
+    expect(t, text, r"\$1 = 104 'h'$", rf'^\* thread 0: .*main at filled.c:{line_of(source, "line of the call")}',
+           r"\$2 = 97 'a'$", rf'^\* thread 0: .*main at filled.c:{line_of(source, "line of the store") + 1}')
+
+
 def case_goto(t):
     """To an event by its number, forwards and backwards; what is not there is refused."""
     _, trace, total = steps(t)

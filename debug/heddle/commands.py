@@ -234,25 +234,36 @@ def find_last_write(expression):
 
 def back_to_last_stop():
     place = Place()
-    stops = []
+    stops, hits = [], {}
+
+    def count_hits():
+        hits.update((b, b.hit_count) for b in travel.temporary)
 
     def note():
+        spent = [b for b in travel.temporary if b.hit_count != hits[b]]
+        count_hits()
         try:
             here = Place()
         except gdb.error:
             return
         if not here.same(place):
-            stops.append(here)
+            stops.append((here, spent))
 
     def forget():
         stops.clear()
+        count_hits()
         return True
 
-    with Travel(breakpoints=True):
+    with Travel(breakpoints=True) as travel:
         search(place, lambda: stops, on_stop=note, prepare=forget)
+    if travel.lost():
+        raise gdb.GdbError('So it is not known where the last stop was.')
     with Travel():
         if stops:
-            go_to(stops[-1])
+            last, spent = stops[-1]
+            go_to(last)
+            for b in spent:
+                b.delete()
         else:
             to_beginning()
     if not stops:

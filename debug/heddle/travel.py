@@ -105,20 +105,33 @@ def show_output(kept):
         os.close(old)
 
 
+WATCHPOINTS = (gdb.BP_WATCHPOINT, gdb.BP_HARDWARE_WATCHPOINT, gdb.BP_READ_WATCHPOINT, gdb.BP_ACCESS_WATCHPOINT)
+ALWAYS = 2**31 - 1      # stops
+
+
 class Travel:
-    """The user's breakpoints are off and nothing is printed, until we are there. The user is told where that is."""
+    """The user's breakpoints are off (or stay on, but none is spent: temporary ones stay, and nothing is ignored) and
+    nothing is printed, until we are there. The user is told where that is."""
 
     def __init__(self, breakpoints=False):
         self.keep = breakpoints
 
     def __enter__(self):
         state.travelling = True
-        self.enabled = [] if self.keep else [b for b in gdb.breakpoints() if b.enabled and b.number > 0 and b.number not in state.faults]
-        for b in self.enabled:
-            b.enabled = False
+        user = [b for b in gdb.breakpoints() if b.enabled and b.number > 0 and b.number not in state.faults]
+        self.enabled = [] if self.keep else user
+        self.temporary = [b for b in user if b.temporary] if self.keep else []
+        self.ignored = [(b, b.ignore_count) for b in user if self.keep and b.ignore_count]
+        self.watched = [(b, b.expression) for b in gdb.breakpoints() if b.number > 0 and b.type in WATCHPOINTS]
         self.settings = {name: gdb.parameter(name) for name in ('confirm', 'pagination', 'print thread-events', 'print inferior-events')}
         for name in self.settings:
             quiet(f'set {name} off')
+        for b in self.enabled:
+            b.enabled = False
+        for b in self.temporary:
+            quiet(f'enable count {ALWAYS} {b.number}')
+        for b, _ in self.ignored:
+            b.ignore_count = 0
         self.was_quiet = area.map[area.quiet_at]
         area.map[area.quiet_at] = 1             # what the program prints has been seen
         self.streams = hide_output()
@@ -126,13 +139,22 @@ class Travel:
 
     def __exit__(self, *_):
         state.travelling = False
+        for b in filter(gdb.Breakpoint.is_valid, self.enabled):
+            b.enabled = True
+        for b in self.temporary:
+            quiet(f'enable delete {b.number}')
+        for b, count in self.ignored:
+            b.ignore_count = count
         show_output(self.streams)
         area.map[area.quiet_at] = self.was_quiet
         for name, value in self.settings.items():
             quiet(f'set {name} {"on" if value else "off"}')
-        for b in self.enabled:
-            if b.is_valid():
-                b.enabled = True
+        for expression in self.lost():
+            gdb.write(f'`watch {expression}` is gone, since gdb keeps it for one run alone; `watch -l {expression}` stays.\n')
+
+    def lost(self):
+        """What was watched, in variables of a function, until the run was ended."""
+        return [expression for b, expression in self.watched if not b.is_valid()]
 
 
 def start_run(copy=None):

@@ -139,6 +139,31 @@ def case_watch_backwards(t):
     t.check(seen == [*reversed(sums), 0], f'sums {sums}, seen backwards {seen}\n{text}')
 
 
+def case_temporary_breakpoint_backwards(t):
+    """Back to the last call, not to the first; then it is gone. One that has another stop behind it stays. What is to be
+    ignored on the way forward is not used up."""
+    source, trace, _ = steps(t)
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'print last', 'tbreak add', f'tbreak {line_of(source, "srand")}',
+                          'reverse-continue', 'print sum', 'info breakpoints', 'reverse-continue', 'info breakpoints', 'break add', 'ignore $bpnum 3',
+                          'continue', 'print sum', 'reverse-continue', 'print sum', 'ignore $bpnum 2', 'reverse-continue', 'print sum',
+                          'info breakpoints'])
+    sums = [int(n) for n in re.search(r'= \{(.*)\}', text).group(1).split(',')]
+    expect(t, text, r'^Temporary breakpoint 5', r'^Temporary breakpoint 6', rf'\$2 = {sums[3]}$', r'^6 +breakpoint +del +y', r'srand', r'^Num',
+           rf'\$3 = {sums[2]}$', rf'\$4 = {sums[1]}$', rf'\$5 = {sums[0]}$', r'ignore next 2 hits')
+    t.check(len(re.findall(r'^[56] +breakpoint +del', text, re.M)) == 1, f'a temporary breakpoint is left in\n{text}')
+
+
+def case_watch_local_backwards(t):
+    """gdb forgets a watchpoint of a local variable when the run is ended: that is said, and nobody is led to the
+    beginning."""
+    source, trace, _ = steps(t)
+    text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'watch now.tv_nsec', 'reverse-continue', 'bt',
+                          'watch -l now.tv_nsec', 'reverse-continue', 'bt'])
+    expect(t, text, r'`watch now.tv_nsec` is gone, .*`watch -l now.tv_nsec` stays', 'not known where', rf'^#0 .*main .*:{line_of(source, "line of the end")}$',
+           rf'^#\d .*main .*:{line_of(source, "clock_gettime(")}$')
+    t.check('No stop before' not in text, f'led to the beginning in\n{text}')
+
+
 def case_line_of_the_write(t):
     """The line that wrote, not the one that comes next, of a program without hooks."""
     source, trace, _ = steps(t)

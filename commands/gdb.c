@@ -65,17 +65,18 @@ static void place_file(const char *path, const struct block *b)
 	}
 }
 
-/* Below the root, and once more by its last name alone, for libraries that were named without a leading /. */
+/* Below the root, and once more by its last name alone, for libraries that were named without a leading /, or by a way
+   that leads up and could leave the root. */
 static void place_library(const char *name, const struct block *b)
 {
 	char path[3 * PATH_ROOM];
 	const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
 
-	if (strstr(name, "..") || strlen(name) >= PATH_ROOM)
-		return; /* not below the root */
+	if (!*last || !strcmp(last, ".") || !strcmp(last, "..") || strlen(name) >= PATH_ROOM)
+		return;
 	snprintf(path, sizeof path, "%s/%s", s.names, last);
 	place_file(path, b);
-	if (*name != '/')
+	if (*name != '/' || strstr(name, "/../"))
 		return;
 	snprintf(path, sizeof path, "%s%.*s", s.root, (int)(last - name), name);
 	if (make_directories(path))

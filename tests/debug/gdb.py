@@ -319,6 +319,27 @@ def case_program_is_gone(t):
     expect(t, text, rf'= {total}$', r'Yes .*heddle-.*/root/.*libc')
 
 
+def case_library_by_origin(t):
+    """Libraries that the program names from its own folder, as bin/../lib, and one with two dots in its name: their
+    symbols are there, also when the libraries are not."""
+    for name in ('bin', 'lib', 'away'):
+        t.folder(name)
+    for name in ('near', 'odd..one'):
+        function = name.partition('.')[0]
+        with open(t.path(f'{function}.c'), 'w') as file:
+            file.write(f'int {function}(void)\n{{\n\treturn 3;\n}}\n')
+        t.run_well(['gcc', '-g', '-shared', '-fPIC', '-o', t.path('lib', f'lib{name}.so'), t.path(f'{function}.c')])
+    with open(t.path('use.c'), 'w') as file:
+        file.write('int near(void);\nint odd(void);\nint main(void)\n{\n\treturn near() + odd();\n}\n')
+    t.run_well(['gcc', '-g', '-o', t.path('bin', 'use'), t.path('use.c'), '-L' + t.path('lib'), '-lnear', '-l:libodd..one.so',
+                '-Wl,-rpath,$ORIGIN/../lib'])
+    recorded = t.record([t.path('bin', 'use')])
+    t.check(recorded.status == 6, f'recording: {recorded}')
+    os.rename(t.path('lib'), t.path('away', 'lib'))
+    text = gdb(t, t.path('trace'), ['break near', 'break odd', 'continue', 'continue'])
+    expect(t, text, r'^Breakpoint .*near \(\) at .*near\.c:3', r'^Breakpoint .*odd \(\) at .*odd\.c:3')
+
+
 # ---- other ways in ----
 
 

@@ -82,7 +82,8 @@ static FILE *open_source(const struct meta *meta, const char *file)
 
 static void put_source(FILE *out, const struct meta *meta, const char *place)
 {
-	char file[PATH_ROOM], text[1024];
+	char file[PATH_ROOM], *text = NULL;
+	size_t room = 0;
 	unsigned line, column, at = 0;
 	FILE *f = place_parse(place, file, &line, &column) ? open_source(meta, file) : NULL;
 
@@ -92,13 +93,14 @@ static void put_source(FILE *out, const struct meta *meta, const char *place)
 	}
 	unsigned from = line > LINES_AROUND ? line - LINES_AROUND : 1;
 	fprintf(out, "[%u", from);
-	while (fgets(text, sizeof text, f) && ++at <= line + LINES_AROUND)
+	while (getline(&text, &room, f) >= 0 && ++at <= line + LINES_AROUND)
 		if (at >= from) {
 			size_t n = strcspn(text, "\n");
 			putc(',', out);
 			put_text(out, text, n < LINE_MOST ? n : LINE_MOST);
 		}
 	putc(']', out);
+	free(text);
 	fclose(f);
 }
 

@@ -85,6 +85,25 @@ def case_report_unmodified(t):
     expect(t, text, r'first\s+80\s', r'second\s+40\s', r'not known: the program was not built by heddle-cc', rf'busy\.c:{line_of(busy, "line of the lock")}')
 
 
+def data_of(path):
+    """What the page's script gets."""
+    with open(path) as file:
+        return json.loads(re.search(r'<script[^>]*id="?data"?[^>]*>(.*?)</script>', file.read(), re.S).group(1))
+
+
+def case_report_long_line(t):
+    """Source lines are the ones that their numbers say, also behind a very long one."""
+    with open(os.path.join(PARTS, 'published.c')) as file:
+        lines = [f'/* {"x" * 5000} */', *file.read().split('\n')]
+    with open(t.path('long.c'), 'w') as file:
+        file.write('\n'.join(lines))
+    data = data_of(page(t, recording(t, t.path('long.c'))))
+    found = [(source, int(re.search(r':(\d+)', place).group(1))) for place, source in zip(data['places'], data['sources']) if source and 'long.c' in place]
+    t.check(found, f'no place of the program is there: {data["places"]}')
+    for (first, *texts), line in found:
+        t.check(texts == [text[:160] for text in lines[first - 1:line + 3]], f'line {line}: from {first} on {texts}')
+
+
 def centre_of_edge(browser, kind):
     """A place on an edge to an event of this kind that no other thing is at, or nearer to."""
     return browser.run('''

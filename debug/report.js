@@ -10,8 +10,8 @@ const KINDS = [
     { name: 'thread begins', colour: '#37474f' }, { name: 'gets a lock', colour: '#2e7d32' }, { name: 'gives it back', colour: '#81c784' },
     { name: 'waits, wakes', colour: '#8e24aa' }, { name: 'system call', colour: '#1e88e5' }, { name: 'data from another thread', colour: '#78909c' },
     { name: 'race', colour: '#e53935' }, { name: 'signal', colour: '#fb8c00' }, { name: 'crash', colour: '#b71c1c' }];
-const [BEGINS, GETS, GIVES, , CALL, , RACE, SIGNAL, CRASH] = KINDS.keys();
-const IMPORTANT = [CRASH, SIGNAL, RACE, BEGINS, 3, GETS, GIVES, 5, CALL];     // of a bucket the first of these gives the colour
+const [BEGINS, GETS, GIVES, WAITS, CALL, , RACE, SIGNAL, CRASH] = KINDS.keys();
+const IMPORTANT = [CRASH, SIGNAL, RACE, BEGINS, WAITS, GETS, GIVES, 5, CALL];     // of a bucket the first of these gives the colour
 const LEFT = 110, TOP = 24, LANE = 54, EDGES_MOST = 1500, SINGLE_MOST = 3000, HOLDS_MOST = 2000;
 
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -58,23 +58,46 @@ const end = Math.max(1, ...lanes.map(l => l.count ? l.time[l.count - 1] : 0));
 const laneName = l => (several ? `p${l.image} ` : '') + `thread ${l.slot}`;
 const placesOf = stack => data.stacks[stack] ? data.stacks[stack].split(',').map(Number) : [];
 
-/* While a lane has a lock: from, to, object. */
+const entersCondition = data.texts.map(text => text.startsWith('wait for condition'));
+
+/*
+ * While a lane has a lock: from, to, object. Who waits for a condition gives back a lock, and the next one that the lane gets is that one
+ * again; of a wait without end, the last that it got before is taken. A lock that is got twice is held until it was given back twice.
+ */
 function holds(l) {
     const open = new Map(), all = [];
+    let waits = null;
+    const close = (object, to) => {
+        all.push([open.get(object).from, to, object]);
+        open.delete(object);
+    };
     for (let i = 0; i < l.count; i++) {
-        if (l.kind[i] === GETS)
-            open.set(l.object[i], i);
-        else if (l.kind[i] === GIVES && open.has(l.object[i])) {
-            all.push([l.time[open.get(l.object[i])], l.time[i], l.object[i]]);
-            open.delete(l.object[i]);
-        }
+        const object = l.object[i], time = l.time[i];
+        if (l.kind[i] === WAITS && entersCondition[l.text[i]])
+            waits = time;
+        else if (l.kind[i] === GETS) {
+            if (waits !== null && open.has(object))
+                close(object, waits);
+            waits = null;
+            if (open.has(object))
+                open.get(object).depth++;
+            else
+                open.set(object, { from: time, depth: 1 });
+        } else if (l.kind[i] === GIVES && open.has(object) && !--open.get(object).depth)
+            close(object, time);
     }
-    for (const [object, i] of open)
-        all.push([l.time[i], l.time[l.count - 1] + 1, object]);
+    if (waits !== null && open.size)
+        close([...open.keys()].pop(), waits);
+    for (const object of open.keys())
+        close(object, l.time[l.count - 1] + 1);
     return all.sort((a, b) => a[0] - b[0]);
 }
-for (const l of lanes)
-    l.holdTimes = (l.holds = holds(l)).map(h => h[0]);
+for (const l of lanes) {
+    l.holds = holds(l);
+    l.holdTimes = l.holds.map(h => h[0]);
+    let latest = -1;
+    l.holdEnds = l.holds.map(h => latest = Math.max(latest, h[1]));      // of all up to this one
+}
 
 /* The first index whose time is not before t. */
 function firstAt(times, t) {
@@ -139,7 +162,11 @@ let selected = null, drawnEdges = [], width = 800;
 
 const xOf = t => LEFT + (t - view.from) / (view.to - view.from) * (width - LEFT);
 const timeOf = x => view.from + (x - LEFT) / (width - LEFT) * (view.to - view.from);
-const yOf = lane => TOP + LANE * lane + LANE / 2;
+/* The canvas is what is seen of the lanes: one for all of them would be higher than a browser can draw. */
+const stage = $('stage'), ALL = TOP + LANE * lanes.length + 8;
+const yOf = lane => TOP + LANE * lane + LANE / 2 - stage.scrollTop;
+const laneAt = y => y < TOP ? -1 : Math.floor((y - TOP + stage.scrollTop) / LANE);
+const seenLanes = () => lanes.map((_, i) => i).slice(Math.max(0, laneAt(TOP)), laneAt(stage.clientHeight) + 1);
 
 function size(c, height) {
     const ratio = window.devicePixelRatio || 1;
@@ -159,7 +186,7 @@ function drawRuler() {
     for (let t = Math.max(0, Math.ceil(view.from / step) * step); t <= view.to; t += step) {
         paint.beginPath();
         paint.moveTo(xOf(t), TOP);
-        paint.lineTo(xOf(t), TOP + LANE * lanes.length);
+        paint.lineTo(xOf(t), yOf(lanes.length - .5));
         paint.stroke();
         paint.fillText(t.toLocaleString('en'), xOf(t) + 2, 14);
     }
@@ -168,20 +195,23 @@ function drawRuler() {
 
 const hue = object => `hsl(${object * 67 % 360} 55% 55% / .28)`;
 
+/* Of too many, only those that are as wide as a pixel. How many are not drawn? */
 function drawHolds(l, y) {
-    const start = Math.max(0, firstAt(l.holdTimes, view.from) - 50), stop = firstAt(l.holdTimes, view.to);
-    for (let i = start; i < stop && stop - start < HOLDS_MOST; i++) {
-        const [from, to, object] = l.holds[i], x = xOf(from), w = xOf(to) - x;
-        if (to < view.from || filter.object && object !== filter.object)
-            continue;
+    const inView = l.holds.slice(firstAt(l.holdEnds, view.from), firstAt(l.holdTimes, view.to))
+        .filter(([, to, object]) => to >= view.from && (!filter.object || object === filter.object));
+    const pixel = (view.to - view.from) / (width - LEFT);
+    const drawn = inView.length < HOLDS_MOST ? inView : inView.filter(([from, to]) => to - from >= pixel);
+    for (const [from, to, object] of drawn) {
+        const x = Math.max(LEFT, xOf(from)), w = xOf(to) - x;
         paint.fillStyle = hue(object);
-        paint.fillRect(Math.max(LEFT, x), y - 15, Math.max(1, Math.min(w, width)), 30);
+        paint.fillRect(x, y - 15, Math.max(1, Math.min(w, width)), 30);
         if (w > 80) {
             paint.fillStyle = '#37474f';
             paint.font = '10px ui-monospace, monospace';
-            paint.fillText(data.objects[object].slice(0, w / 7 | 0), Math.max(LEFT, x) + 3, y + 25);
+            paint.fillText(data.objects[object].slice(0, w / 7 | 0), x + 3, y + 25);
         }
     }
+    return inView.length - drawn.length;
 }
 
 const SHAPES = {
@@ -261,7 +291,7 @@ function drawLane(l, index) {
     paint.stroke();
     if (l.hidden || !l.count)
         return 0;
-    drawHolds(l, y);
+    const left = drawHolds(l, y);
     const first = Math.max(0, firstAt(l.time, view.from) - 1), last = Math.min(l.count, firstAt(l.time, view.to) + 1);
     const life = [Math.max(LEFT, xOf(l.time[0])), Math.min(width, xOf(l.time[l.count - 1]))];
     paint.strokeStyle = '#90a4ae';
@@ -272,7 +302,7 @@ function drawLane(l, index) {
         drawMany(l, y, first, last);
     else
         drawSingle(l, y, first, last);
-    return last - first;
+    return left;
 }
 
 function drawEdge(lane, i, colour, alpha, wide) {
@@ -319,15 +349,16 @@ function drawEdges(name, colour, alpha, wide) {
 
 function drawNames() {
     paint.fillStyle = '#fff';
-    paint.fillRect(0, TOP, LEFT - 2, LANE * lanes.length);
-    lanes.forEach((l, i) => {
+    paint.fillRect(0, TOP, LEFT - 2, ALL);
+    for (const i of seenLanes()) {
+        const l = lanes[i];
         paint.fillStyle = l.hidden ? '#b0bec5' : '#1d2129';
         paint.font = '600 12px system-ui, sans-serif';
         paint.fillText(laneName(l), 8, yOf(i) + 1);
         paint.font = '10px system-ui, sans-serif';
         paint.fillStyle = '#889';
         paint.fillText(l.hidden ? 'hidden' : `${l.count.toLocaleString('en')} events`, 8, yOf(i) + 14);
-    });
+    }
 }
 
 function drawSelection() {
@@ -343,15 +374,21 @@ function drawSelection() {
 }
 
 function draw() {
-    size(canvas, TOP + LANE * lanes.length + 8);
+    size(canvas, Math.min(ALL, stage.clientHeight));
     paint.clearRect(0, 0, width, canvas.height);
     drawnEdges = [];
     drawRuler();
-    lanes.forEach(drawLane);
+    paint.save();
+    paint.beginPath();
+    paint.rect(0, TOP, width, canvas.height);
+    paint.clip();
+    const left = seenLanes().reduce((sum, i) => sum + drawLane(lanes[i], i), 0);
     const steps = [drawEdges('edges', '#607d8b', .55, 1), drawEdges('races', KINDS[RACE].colour, .7, 1.3)];
     drawSelection();
     drawNames();
-    $('hint').textContent = Math.max(...steps) > 1 ? 'Not all edges fit: zoom in to see every one.' : '';
+    paint.restore();
+    const what = [Math.max(...steps) > 1 && 'edges', left && 'times of locks'].filter(Boolean).join(' and ');
+    $('hint').textContent = what && `Not all ${what} fit: zoom in to see every one.`;
     drawWindow();
 }
 
@@ -408,9 +445,8 @@ const zoom = (factor, at = (view.from + view.to) / 2) => show(at - (at - view.fr
 function look(lane, at) {
     const t = lanes[lane].time[at], wide = Math.min(view.to - view.from, 60);
     select(lane, at);
+    stage.scrollTop += yOf(lane) - stage.clientHeight / 2;
     show(t - wide / 2, t + wide / 2);
-    const stage = $('stage');
-    stage.scrollTop = Math.max(0, yOf(lane) - stage.clientHeight / 2);
 }
 
 /* The next shown node of a kind after where we are; any kind: -1. */
@@ -492,14 +528,14 @@ function select(lane, at) {
 
 /* The node or edge at a place of the canvas. */
 function hit(x, y) {
-    const lane = Math.floor((y - TOP) / LANE), l = lanes[lane];
+    const lane = laneAt(y), l = lanes[lane];
     if (l && !l.hidden && Math.abs(y - yOf(lane)) < 14) {
         const i = firstAt(l.time, timeOf(x));
         const near = [i - 1, i].filter(k => k >= 0 && k < l.count).sort((a, b) => Math.abs(xOf(l.time[a]) - x) - Math.abs(xOf(l.time[b]) - x))[0];
         if (near !== undefined && Math.abs(xOf(l.time[near]) - x) < 8)
             return { lane, at: near };
     }
-    let best = null, far = 7;
+    let best = null, far = y < TOP ? 0 : 7;
     for (const [x1, y1, x2, y2, to, at] of drawnEdges) {
         const length = Math.hypot(x2 - x1, y2 - y1) || 1;
         const along = ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / length / length;
@@ -533,7 +569,7 @@ window.addEventListener('mouseup', e => {
     drag = null;
     if (!clicked)
         return;
-    const lane = lanes[Math.floor((e.offsetY - TOP) / LANE)];
+    const lane = lanes[laneAt(e.offsetY)];
     if (e.offsetX < LEFT && lane) {
         lane.hidden = !lane.hidden;
         applyFilter();
@@ -614,7 +650,9 @@ for (const l of lanes)
     $('object').append(make('option', { value: object }, `${data.objects[object]} (${n})`)));
 $('object').onchange = () => { filter.object = Number($('object').value); applyFilter(); };
 window.addEventListener('resize', () => { drawOverview(); draw(); });
+stage.addEventListener('scroll', draw);
 
+$('room').style.height = `${ALL}px`;
 $('app').hidden = false;
 view.from = -1;
 applyFilter();

@@ -98,7 +98,8 @@ def case_report_long_line(t):
     with open(t.path('long.c'), 'w') as file:
         file.write('\n'.join(lines))
     data = data_of(page(t, recording(t, t.path('long.c'))))
-    found = [(source, int(re.search(r':(\d+)', place).group(1))) for place, source in zip(data['places'], data['sources']) if source and 'long.c' in place]
+    found = [(source, int(re.search(r':(\d+)', place).group(1))) for place, source in zip(data['places'], data['sources'])
+             if source and 'long.c' in place]
     t.check(found, f'no place of the program is there: {data["places"]}')
     for (first, *texts), line in found:
         t.check(texts == [text[:160] for text in lines[first - 1:line + 3]], f'line {line}: from {first} on {texts}')
@@ -183,14 +184,80 @@ def look_at_many(t, browser, path):
     expect(t, browser.text('#detail'), r'lock second', rf'busy\.c:{line_of(os.path.join(PARTS, "busy.c"), "line of the lock")}')
 
 
-def case_report_browser(t):
-    """The page in Chromium, with clicks."""
-    pages = [page(t, recording(t, os.path.join(ROOT, 'examples', 'bank.c'))), page(t, recording(t, os.path.join(PARTS, 'published.c'))),
-             page(t, recording(t, os.path.join(PARTS, 'busy.c'), '20000'))]
+HOLDS = 'return heddle.lanes.map(l => l.holds.map(([from, to, object]) => [heddle.data.objects[object], from, to]))'
+BARS = '''const p = CanvasRenderingContext2D.prototype, real = p.fillRect;
+          let n = 0;
+          p.fillRect = function (...a) { n += a[3] === 30; return real.apply(this, a); };
+          heddle.show(arguments[0], arguments[1]);
+          p.fillRect = real;
+          return n;'''
+
+
+def look_at_holds(t, browser, path):
+    """When locks are held: none by two threads at once, also not while one waits for a condition; the outer ones are drawn
+    over all the inner ones, of which it is said when they are too many."""
+    browser.open(path)
+    lanes = browser.run(HOLDS)
+    count = [len([h for h in lanes[lane] if h[0] == name]) for lane, name in ((0, 'twice'), (0, 'outer'), (0, 'inner'), (1, 'door'))]
+    t.check(count == [1, 1, 2500, 3], f'times that twice, outer, inner and door are held: {count}')
+    (twice,) = [h for h in lanes[0] if h[0] == 'twice']
+    t.check(twice[2] - twice[1] >= 3, f'{twice} is not held from the first lock to the last unlock')
+    both = sorted((h[1], h[2]) for lane in lanes for h in lane if h[0] == 'door')
+    t.check(all(a[1] <= b[0] for a, b in zip(both, both[1:])), f'two threads have the door at once: {both}')
+    t.check('locks' in browser.text('#hint') and browser.run(BARS, -1, 1e9) >= 2, 'the times of locks are left out, and nobody is told')
+    (outer,) = [h for h in lanes[0] if h[0] == 'outer']
+    middle = (outer[1] + outer[2]) / 2
+    inside = [h for lane in lanes for h in lane if h[2] >= middle - 10 and h[1] < middle + 10]
+    t.check(outer in inside and browser.run(BARS, middle - 10, middle + 10) == len(inside), f'not all of {inside} are drawn')
+    t.check('locks' not in browser.text('#hint'), 'it is said that locks are left out, and none is')
+
+
+def with_lanes(path, count):
+    """The page, as of a run of very many threads."""
+    data = data_of(path)
+    data['lanes'] += [dict(data['lanes'][n % len(data['lanes'])], slot=n) for n in range(len(data['lanes']), count)]
+    with open(path) as file:
+        before, rest = re.split(r'(?<=id="data">)', file.read(), maxsplit=1)
+    with open(path + '.many.html', 'w') as file:
+        file.write(before + json.dumps(data).replace('<', '\\u003c') + rest[rest.index('</script>'):])
+    return path + '.many.html'
+
+
+def look_at_many_lanes(t, browser, path):
+    """Fifteen hundred threads are drawn, and the last of them can be found and hidden."""
+    browser.open(with_lanes(path, 1500))
+    t.check(browser.run(RED) > 50, 'nothing red is drawn, but the run has races')
+    browser.run('const l = heddle.lanes.length - 1; heddle.look(l, heddle.lanes[l].count - 1)')
+    name = browser.run("const b = document.querySelector('#lanes').getBoundingClientRect(); return [b.left + 30, b.top + heddle.place(1499, 0)[1]]")
+    browser.screenshot(t.path('many.png'))
+    browser.click_at(*name)
+    hidden = browser.run('return heddle.lanes.map((l, i) => l.hidden ? i : -1).filter(i => i >= 0)')
+    t.check(hidden == [1499], f'a click at the name of the last thread hides {hidden}')
+
+
+def look_at_pages(t, looks, pages):
+    """In Chromium."""
     with Browser(t.folder('home')) as browser:
-        for look, path in zip((look_at_race, look_at_crash, look_at_many), pages):
+        for look, path in zip(looks, pages):
             look(t, browser, path)
             t.check(not browser.errors(), f'{path}: {browser.errors()}')
+
+
+def case_report_holds(t):
+    t.run_well(['gcc', '-O1', '-g', '-pthread', '-o', t.path('holds'), os.path.join(PARTS, 'holds.c')])
+    t.check(t.record([t.path('holds')]).status == 0, 'recording')
+    look_at_pages(t, [look_at_holds], [page(t, t.path('trace'))])
+
+
+def case_report_many_lanes(t):
+    look_at_pages(t, [look_at_many_lanes], [page(t, recording(t, os.path.join(ROOT, 'examples', 'bank.c')))])
+
+
+def case_report_browser(t):
+    """The page, with clicks."""
+    pages = [page(t, recording(t, os.path.join(ROOT, 'examples', 'bank.c'))), page(t, recording(t, os.path.join(PARTS, 'published.c'))),
+             page(t, recording(t, os.path.join(PARTS, 'busy.c'), '20000'))]
+    look_at_pages(t, (look_at_race, look_at_crash, look_at_many), pages)
 
 
 def case_dump_chrome(t):

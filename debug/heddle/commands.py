@@ -352,16 +352,24 @@ def back_by(how):
         try:
             tries = [(anchor, care) for care in ((1, 0) if place.events else (2,)) for anchor in anchors(place)]
             before = next(filter(None, (step_before(place, calls, functions, how, *words) for words in tries)), None)
+            go_to(before or place)      # first: while a thread that has ended is the selected one, no command works
         finally:
             quiet('skip enable')
-        go_to(before or place)
     if not before:
         raise gdb.GdbError('The line before was not found; `heddle goto` and `heddle reverse-continue` go further back.')
     show()
 
 
-def step_before(place, calls, functions, how, anchor, care):
-    """The last stop of stepping from there to the place; None if there was none."""
+def step_before(*words):
+    """The last stop of stepping from an anchor to the place; None if there was none, or if a thread ended under gdb's
+    hands on the way."""
+    try:
+        return find_step_before(*words)
+    except gdb.error:
+        return None
+
+
+def find_step_before(place, calls, functions, how, anchor, care):
     if anchor in ENTRIES:
         return step_from_entry(place, calls, anchor, functions[anchor], how, care)
     steps = stops_of(place, calls, how, anchor, care)

@@ -128,6 +128,17 @@ def case_steps_back(t):
            rf'\$3 = ({sums[4]}|{sums[3]})$', r'^#0 .*add .*steps.c:\d+', rf'\$4 = {sums[3]}$', r'No stop before', r'main \(\)')
 
 
+def case_steps_back_at_thread_start(t):
+    """Where no line is before: the search runs threads to their end under gdb's hands, and the user stands where they
+    stood."""
+    recorded = t.record([t.compile(os.path.join(PARTS, 'between.c'), name='debug/between')])
+    t.check(recorded.status == 1, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), ['heddle goto 1:1', *['reverse-step'] * 3, 'heddle when'])
+    for wrong in ('internal-error', 'No such process', 'Cannot access', 'Cannot execute'):
+        t.check(wrong not in text, f'{wrong} in\n{text}')
+    expect(t, text, *['line before was not found'] * 3, r'^\* thread 1: event 1,')
+
+
 def case_watch_backwards(t):
     """Each change of a variable, from the last to the first."""
     source, trace, _ = steps(t)

@@ -6,8 +6,8 @@ import subprocess
 import gdb
 
 from .copies import beginnings, show_copies
-from .replay import (PARKED, RUNS, alive, is_line_of_program, line_done, need_process, ours, program_frame, quiet, readable,
-                     state, thread_of, threads, where)
+from .replay import (PARKED, RUNS, alive, is_line_of_program, line_done, need_process, ours, program_frame, quiet,
+                     readable, state, thread_of, threads, where)
 from .travel import (Place, Travel, event_of, expect, go_to, has_come, resume, search, show, start_run, thread_at, to_beginning, travel_to)
 
 STEPS_MOST = 5000       # of each search for the line before; not a time, or what is found would depend on how busy the machine is
@@ -232,41 +232,77 @@ def find_last_write(expression):
 # ---- backwards ----------------------------------------------------------------------------------------------
 
 
-def back_to_last_stop():
-    place = Place()
-    stops, hits = [], {}
+class WayBack:
+    """The stops of a run up to a place, for who goes back from one to the next. They are all of one run: threads that do
+    not wait for each other come to their stops in another order in every run."""
 
-    def count_hits():
-        hits.update((b, b.hit_count) for b in travel.temporary)
+    def __init__(self, origin):
+        self.origin = self.here = origin        # where it began, and where the user stands
+        self.breakpoints = users_breakpoints()
+        self.stops = []                         # not yet visited, each with the temporary breakpoints that it uses up
+        self.visited = {}                       # by slot: the earliest
 
-    def note():
-        spent = [b for b in travel.temporary if b.hit_count != hits[b]]
-        count_hits()
-        try:
-            here = Place()
-        except gdb.error:
-            return
-        if not here.same(place):
-            stops.append((here, spent))
+    def goes_on(self, place):
+        return self.here.same(place) and self.breakpoints == users_breakpoints()
 
-    def forget():
-        stops.clear()
-        count_hits()
+    def find_stops(self):
+        """False: gdb has lost a watchpoint on the way."""
+        hits, passed = {}, set()
+
+        def count_hits():
+            hits.update((b, b.hit_count) for b in travel.temporary)
+
+        def forget():
+            self.stops.clear()
+            passed.clear()
+            count_hits()
+            return True
+
+        def note():
+            spent = [b for b in travel.temporary if b.hit_count != hits[b]]
+            count_hits()
+            try:
+                here = Place()
+            except gdb.error:
+                return
+            if here.slot in self.visited and here.has_passed(self.visited[here.slot]):
+                passed.add(here.slot)
+            if here.slot not in passed and not here.same(self.origin):
+                self.stops.append((here, spent))
+
+        with Travel(breakpoints=True) as travel:
+            search(self.origin, lambda: self.stops, over=self.visited.values(), on_stop=note, prepare=forget)
+        return not travel.lost()
+
+    def go(self):
+        """To the last stop that is left. False: there is none, and this is the beginning."""
+        if not self.stops:
+            to_beginning()
+            return False
+        last, spent = self.stops.pop()
+        self.visited[last.slot] = last
+        go_to(last)
+        for b in spent:
+            b.delete()
+        self.here = Place()
         return True
 
-    with Travel(breakpoints=True) as travel:
-        search(place, lambda: stops, on_stop=note, prepare=forget)
-    if travel.lost():
+
+def users_breakpoints():
+    return [(b.number, b.enabled, b.condition, b.thread) for b in gdb.breakpoints() if b.number > 0]
+
+
+def back_to_last_stop():
+    place = Place()
+    way, state.way_back = state.way_back, None
+    if not way or not way.goes_on(place):
+        way = WayBack(place)
+    if not way.stops and not way.find_stops():
         raise gdb.GdbError('So it is not known where the last stop was.')
     with Travel():
-        if stops:
-            last, spent = stops[-1]
-            go_to(last)
-            for b in spent:
-                b.delete()
-        else:
-            to_beginning()
-    if not stops:
+        found = way.go()
+    state.way_back = way
+    if not found:
         gdb.write('No stop before; this is the beginning.\n')
     show()
 

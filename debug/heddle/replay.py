@@ -42,6 +42,7 @@ state = types.SimpleNamespace(
     origin=None,                # the copy at which this run began; None: at the beginning
     passed=frozenset(),         # numbers of the copies before that, and its own
     travelling=False,           # we run again, and what happens on the way is not for the user's eyes
+    way_back=None,              # the last reverse-continue: commands.WayBack
     runtime_stop=None,          # the breakpoint at debug_stop()
     faults=set())               # numbers of our catchpoints, of the program's faults
 

@@ -37,6 +37,19 @@ class Place:
     def same(self, other):
         return self.same_code(other) and self.registers == other.registers
 
+    def looks_like(self, values, care):
+        """Given the same counters and pc, do registers and stack say that it is this place? What must be the same
+        depends on `care`: 2: registers and stack; 1: the stack, and those registers that calls preserve; 0: only these.
+        Hooks that went another way the first time leave other values in registers, and in parts of the stack that are
+        not in use."""
+        names = self.registers if care == 2 else machine()[1]
+        return all(values[name] == self.registers[name] for name in names) and (not care or stack(values) == self.stack)
+
+    def has_passed(self, other):
+        """Of the same thread, as it stands now: is this the other place, or behind it?"""
+        mine, theirs = (self.event, self.events), (other.event, other.events)
+        return mine > theirs or (self.same_code(other) and other.looks_like(self.registers, 1 if other.events else 2))
+
 
 def registers(frame):
     return {name: int(frame.read_register(name)) & 0xffffffffffffffff for name in machine()[0] if name}
@@ -51,24 +64,18 @@ def stack(values):
 
 
 class Arrival(gdb.Breakpoint):
-    """Stops where a thread comes to a place. What must be the same, besides its counters, depends on `care`: 2:
-    registers and stack;
-1: the stack, and those registers that calls preserve; 0: only these. Hooks that went another way the first time leave
-other values in registers, and in parts of the stack that are not in use."""
+    """Stops where a thread comes to a place, with so much care (Place.looks_like)."""
 
     def __init__(self, place, care):
         super().__init__(f'*{place.pc:#x}', internal=True)
         self.silent = True
         self.place, self.care, self.hit = place, care, False
-        self.wanted = place.registers if care == 2 else {name: place.registers[name] for name in machine()[1]}
 
     def stop(self):
         thread = thread_of(gdb.selected_thread())
         if not thread or thread.slot != self.place.slot or thread.event != self.place.event or thread.events != self.place.events:
             return False
-        now = registers(gdb.newest_frame())
-        self.hit = (all(now[name] == value for name, value in self.wanted.items()) and
-                    (not self.care or stack(now) == self.place.stack))
+        self.hit = self.place.looks_like(registers(gdb.newest_frame()), self.care)
         return self.hit
 
 
@@ -150,7 +157,8 @@ class Travel:
         for name, value in self.settings.items():
             quiet(f'set {name} {"on" if value else "off"}')
         for expression in self.lost():
-            gdb.write(f'`watch {expression}` is gone, since gdb keeps it for one run alone; `watch -l {expression}` stays.\n')
+            gdb.write(f'`watch {expression}` is gone, since gdb keeps it for one run alone; '
+                      f'`watch -l {expression}` stays.\n')
 
     def lost(self):
         """What was watched, in variables of a function, until the run was ended."""
@@ -266,8 +274,10 @@ def ways(place):
         return [lambda on_stop: come_into_hook(place, on_stop)]
     inside = ours(place.pc)
     tries = ((1, True), (1, False), (0, False)) if place.events and not inside else ((2, False), (0, False))
-    return ([lambda on_stop, care=care, by=by: come_near(place, by, on_stop) and arrive(place, care, on_stop) for care, by in tries] +
-            ([lambda on_stop: come_to_event(place, on_stop)] if inside else []))
+
+    def way(care, by_access):
+        return lambda on_stop: come_near(place, by_access, on_stop) and arrive(place, care, on_stop)
+    return [way(*words) for words in tries] + ([lambda on_stop: come_to_event(place, on_stop)] if inside else [])
 
 
 def go_to(place, on_stop=None, prepare=None, begins=None):
@@ -287,9 +297,10 @@ def go_to(place, on_stop=None, prepare=None, begins=None):
     raise gdb.GdbError(f'The place ({place.text()}) was not found again. The replay is at another one.')
 
 
-def search(place, found, **how):
-    """Goes to the place from ever earlier moments, until something was found on the way."""
-    begins, at = beginnings(lambda copy: copy.is_before(place)), 0
+def search(place, found, over=(), **how):
+    """Goes to the place from ever earlier moments, all before the places `over`, too, until something was found on the
+    way."""
+    begins, at = beginnings(lambda copy: all(copy.is_before(p) for p in (place, *over))), 0
     while True:
         go_to(place, begins=begins[at:], **how)
         if at == len(begins) - 1 or found():

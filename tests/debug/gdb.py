@@ -170,9 +170,33 @@ def case_watch_local_backwards(t):
     source, trace, _ = steps(t)
     text = gdb(t, trace, [f'break {line_of(source, "line of the end")}', 'continue', 'watch now.tv_nsec', 'reverse-continue', 'bt',
                           'watch -l now.tv_nsec', 'reverse-continue', 'bt'])
-    expect(t, text, r'`watch now.tv_nsec` is gone, .*`watch -l now.tv_nsec` stays', 'not known where', rf'^#0 .*main .*:{line_of(source, "line of the end")}$',
-           rf'^#\d .*main .*:{line_of(source, "clock_gettime(")}$')
+    expect(t, text, r'`watch now.tv_nsec` is gone, .*`watch -l now.tv_nsec` stays', 'not known where',
+           rf'^#0 .*main .*:{line_of(source, "line of the end")}$', rf'^#\d .*main .*:{line_of(source, "clock_gettime(")}$')
     t.check('No stop before' not in text, f'led to the beginning in\n{text}')
+
+
+def both_threads_backwards(t, every):
+    source = os.path.join(PARTS, 'both.c')
+    recorded = t.record([t.compile(source, ['-O0'], name='debug/both')])
+    t.check(recorded.status == 0, f'recording: {recorded}')
+    text = gdb(t, t.path('trace'), [f'heddle checkpoints every {every}', f'break {line_of(source, "line of the end")}', 'continue', 'heddle checkpoints',
+                                    'break call', *['reverse-continue', 'printf "at %d %d\\n", who, number'] * 10, 'reverse-continue'])
+    seen = re.findall(r'^at (\d) (\d)$', text, re.M)
+    for who in '01':
+        t.check([n for w, n in seen if w == who] == list('54321'), f'calls {seen} in\n{text}')
+    expect(t, text, 'No stop before')
+    return text
+
+
+def case_both_threads_backwards(t):
+    """A breakpoint that two threads come to at the same time: each call once."""
+    both_threads_backwards(t, 0)
+
+
+def case_both_threads_backwards_checkpoints(t):
+    """The same, where the search begins at checkpoints."""
+    text = both_threads_backwards(t, 0.01)
+    t.check(re.search(r'^  \d+: thread', text, re.M), f'no checkpoint in\n{text}')
 
 
 def case_line_of_the_write(t):

@@ -56,7 +56,7 @@ static void read_recorded_id(const struct meta *meta, unsigned image, char id[ID
 		char *data = (char *)(b + 1);
 		if (b->arg == START_PROGRAM && b->kind == BLOCK_CONTENT)
 			read_id(elf_memory(data, b->len), id);
-		if (b->arg != START_PROGRAM || b->kind != BLOCK_FILE || memchr(data, '/', b->len))
+		if (b->arg != START_PROGRAM || b->kind != BLOCK_FILE)
 			continue;
 		snprintf(path, sizeof path, "%s/files/%.*s", meta->dir, (int)b->len, data);
 		read_file_id(path, id);

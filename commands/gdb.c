@@ -52,7 +52,7 @@ static void place_file(const char *path, const struct block *b)
 	char target[2 * PATH_ROOM];
 	const char *data = (const char *)(b + 1);
 
-	if (b->kind == BLOCK_FILE && !memchr(data, '/', b->len)) {
+	if (b->kind == BLOCK_FILE) {
 		snprintf(target, sizeof target, "%s/files/%.*s", s.meta->dir, (int)b->len, data);
 		if (symlink(target, path) && errno != EEXIST)
 			warn("%s: %s", path, strerror(errno));

@@ -65,9 +65,7 @@ static void unmap(struct where *w, uint64_t from, uint64_t to)
 
 static void copy_key(char key[KEY_ROOM], const struct block *file)
 {
-	snprintf(key, KEY_ROOM, "%.*s", (int)file->len, (const char *)(file + 1));
-	if (strchr(key, '/')) /* a damaged trace does not lead elsewhere */
-		*key = 0;
+	snprintf(key, KEY_ROOM, "%s", (const char *)(file + 1));
 }
 
 static void map(struct where *w, const struct entry *e)

@@ -10,7 +10,7 @@ import struct
 LOG_MAGIC, LOG_CUT_MAGIC, CHUNK_MAGIC = 0x676f6c2e64656805, 0x676f6c2e64656806, 0x6b6e6843
 LOG_HEADER, CHUNK_HEADER, ENTRY, BLOCK = '<QIIIIQ', '<IIQIIQ', '<IHBBq', '<QIBBH'
 ENTRY_SYSCALL, ENTRY_FAULT, ENTRY_LAST, ENTRY_ORDER = 2, 4, 12, 14
-BLOCK_OUT, BLOCK_HASH, BLOCK_CHILD, BLOCK_SHOWN, BLOCK_START = 1, 3, 4, 5, 7
+BLOCK_OUT, BLOCK_HASH, BLOCK_CHILD, BLOCK_SHOWN, BLOCK_FILE, BLOCK_START = 1, 3, 4, 5, 6, 7
 
 _zstd = ctypes.CDLL(ctypes.util.find_library('zstd') or 'libzstd.so.1')
 _xxhash = ctypes.CDLL(ctypes.util.find_library('xxhash') or 'libxxhash.so.0')

@@ -14,6 +14,14 @@
 
 #define SIGNAL_FLAGS (SIGNAL_BEFORE | SIGNAL_INEXACT | SIGNAL_FATAL)
 
+/* The name of a saved file is a plain one: who puts it behind a directory's gets a file in it. */
+static bool is_file_key(const struct block *b)
+{
+	const char *key = (const char *)(b + 1);
+
+	return b->len > 1 && memchr(key, 0, b->len) == key + b->len - 1 && *key != '.' && !strchr(key, '/');
+}
+
 /* The blocks from `at` must fill the entry exactly. `at` and e->size are multiples of 8. */
 static const char *blocks_flaw(const struct entry *e, uint32_t at)
 {
@@ -33,6 +41,8 @@ static const char *blocks_flaw(const struct entry *e, uint32_t at)
 		uint64_t data = ((uint64_t)trace_block_data(b) + 7) & ~7ull;
 		if (data > e->size - at)
 			return "a block reaches beyond its entry";
+		if (b->kind == BLOCK_FILE && !is_file_key(b))
+			return "the name of a saved file that cannot be one";
 		at += (uint32_t)data;
 	}
 	return NULL;

@@ -124,6 +124,16 @@ def case_edited_start(t):
     t.check('wrong START entry' in edited(t, edit, CANNOT), 'another message')
 
 
+def case_edited_file(t):
+    """A saved file whose name leads elsewhere: neither a replay nor a debugger goes there."""
+    for name in (b'..', b'../x', b'.x', b''):
+        def edit(log, name=name):
+            entry, at, key = next((e, b[0], b[4]) for e in log.entries() for b in e.blocks() if b[1] == tracefile.BLOCK_FILE)
+            entry.data[at + 16:at + 16 + len(key)] = name.ljust(len(key), b'\0')
+        t.check('the name of a saved file that cannot be one' in edited(t, edit, CANNOT), f'{name}: another message')
+        shutil.rmtree(t.path('trace'))
+
+
 def case_edited_place(t):
     """A write at a place in the order of all that needs more memory than the trace can be worth."""
     def edit(log):

@@ -39,8 +39,8 @@
  *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
  *            Otherwise an address beyond the program's range finds the claim of another page: such an access faults
  *            by itself, or it has a tag (the top byte on aarch64), and then the claim is the right one.
- *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal (0), the next
- *            entry of the log at replay, the end of the recording.
+ *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal or a question of
+ *            another thread (0), the next entry of the log at replay, the end of the recording.
  *   group_until   the same for a bracket over many events. None of them may be an entry of the log, so that a loop
  *            counts alike whichever copy ran. Also none while the program has a handler for faults: whether and where
  *            it is resumed must not depend on the copy.

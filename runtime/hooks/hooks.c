@@ -83,7 +83,7 @@ static const struct signal_args *signal_at_hook(struct thread *t)
 	return here ? (const struct signal_args *)(e + 1) : 0;
 }
 
-/* Only this thread and its own signal handler read and write them. */
+/* This thread and its own signal handler write them; others, only 0 to bring it here (region_show.c). */
 static void put_until(struct thread *t, uint64_t until, uint64_t poll_until)
 {
 	bool faults = __atomic_load_n(&t->process->handles_faults, __ATOMIC_RELAXED);

@@ -18,11 +18,11 @@
  *
  * Why it is exact
  * 1. Conflicting accesses (of a byte, by two threads, one of them a write) do not overlap. Coarse: by page claims. A
- *    hit is inside a bracket, and who takes a claim away clears it, has every core run a barrier, and waits for the
- *    bracket: either the hit sees the claim gone, or its bracket is seen. A thread may also let go of a claim itself,
- *    outside its brackets: claims_let_go(). Fine: by the word's lock; a read without the lock counts
- *    only if the word was unlocked, and the same, before and after; and a granule of its own is taken from its owner as
- *    a claim is, with the lock for the clearing.
+ *    hit is inside a bracket, and who takes a claim away clears it, makes its thread see that, by a question or a
+ *    barrier on every core (region_show.c), and waits for the bracket: either the hit sees the claim gone, or its
+ *    bracket is seen. A thread may also let go of a claim itself, outside its brackets: claims_let_go(). Fine: by the
+ *    word's lock; a read without the lock counts only if the word was unlocked, and the same, before and after; and a
+ *    granule of its own is taken from its owner as a claim is, with the lock for the clearing.
  * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's,
  *    by an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put
  *    under its lock; or, where only the thread is known (an owner of a page or granule, readers of a page, many readers
@@ -33,16 +33,17 @@
  *    ends the bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their
  *    holder waits for brackets and for words, and takes the locks of further pages only if they are free; a word's
  *    holder, once it has closed its bracket, takes no other lock, and waits for nothing but brackets (of who owned the
- *    granule). So no wait is circular.
+ *    granule). So no wait is circular. Who asks another thread waits for its answer with its own bracket closed,
+ *    answers meanwhile, and does not wait for long.
  * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since
  *    it was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge
  *    cuts, and so does `pause`, before anything else at which replay may wait. So the end of a region needs only its
  *    beginning, and all beginnings wait for earlier ones.
- * 5. A region that is looked up in another thread's count is not too old. For claims, the barrier on every core makes
- *    the count seen. A read of a word with many readers stores nothing, so its thread makes a full barrier when it does
- *    that first in a region, and who locks the word makes one before it looks: either the reader finds the word locked,
- *    or its region is seen. (A bracket that is closed for waiting may take the beginning of the region back: then the
- *    barrier is made again.)
+ * 5. A region that is looked up in another thread's count is not too old. For claims, its answer or the barrier on
+ *    every core makes the count seen. A read of a word with many readers stores nothing, so its thread makes a full
+ *    barrier when it does that first in a region, and who locks the word makes one before it looks: either the reader
+ *    finds the word locked, or its region is seen. (A bracket that is closed for waiting may take the beginning of the
+ *    region back: then the barrier is made again.)
  * 6. The count is what record and replay agree on: hits add one number each, whatever way they took; a cut is either
  *    at an entry, or at a pause, which replay has at the same place.
  * 7. Too many edges do no harm, since of an edge that is not needed 4 holds as well: reused memory, bits of `readers`
@@ -148,6 +149,7 @@ static void record_begin(struct order_thread *t)
 static void record_pause(struct order_thread *t, enum order_pause why)
 {
 	cut(t);
+	region_answer(region_of(t));
 	claims_let_go(t, why);
 }
 
@@ -162,6 +164,7 @@ static bool record_access(struct order_thread *t, struct access *a)
 	struct page *p = page_of(a->addr);
 	enum outcome outcome;
 
+	region_answer(own);
 	do {
 		if (page_state(p) == PAGE_FINE || unlikely(!own->claims))
 			outcome = words_access(t, p, a);

@@ -38,7 +38,7 @@ enum page_state {
 struct page {
 	uint32_t lock;	  /* 0, or LOCK_HELD | region_process */
 	uint8_t state;	  /* enum page_state; changed under the lock, looked at without */
-	uint8_t contests; /* how often it was taken from somebody since it was last coarse */
+	uint8_t contests; /* how often it was taken from somebody since it was last coarse, by what that cost */
 	uint8_t fine;	  /* how often it has become fine; more than 0: its words are not all zero */
 	uint8_t moves;	  /* as long as it is not 0, threads let go of it where they wait */
 	uint64_t writer;  /* name: the owner's slot; who wrote last; of a fine page: who made it fine */
@@ -82,7 +82,11 @@ struct region_thread {
 	uint64_t page_after; /* the last that it has taken from others, with how many more */
 	unsigned ahead;
 	struct order_cut *cut;
-	uint64_t took; /* how many accesses it had made when it took a page from somebody last */
+	/* Raised by who asks this thread, stored by itself; how likely others answer it: region_show.c */
+	uint32_t asked, answered;
+	uint8_t hope, unasked;
+	uint8_t contest; /* what the last revocation counts for its page */
+	uint64_t took;	 /* how many accesses it had made when it took a page from somebody last */
 	struct hook_self *self;
 	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */
 	uint64_t fenced;  /* region whose beginning every thread can see */
@@ -167,6 +171,28 @@ static inline bool region_follows(struct region_thread *own, uint32_t me, uint64
 	return !name || word_slot(name) == me || own->known[word_slot(name)] >= word_region(name);
 }
 
+/* ---- region_show.c ----------------------------------------------------------------------------------------------- */
+
+/* Threads that are to see what this one has stored. */
+#define AUDIENCE 4
+struct audience {
+	uint32_t slot[AUDIENCE];
+	unsigned n;
+	bool many; /* more than that */
+};
+void audience_add(struct audience *a, uint32_t slot);
+/* Each of these threads has run something like a full barrier between the call and the return. This one's bracket is
+   closed: two may ask each other. True: it was enough to ask them, which is cheap. */
+bool region_show(struct order_thread *t, const struct audience *a);
+/* On the thread itself, wherever it comes by. */
+static inline void region_answer(struct region_thread *own)
+{
+	uint32_t asked = __atomic_load_n(&own->asked, __ATOMIC_ACQUIRE);
+
+	if (unlikely(asked != own->answered))
+		__atomic_store_n(&own->answered, asked, __ATOMIC_RELEASE);
+}
+
 /* ---- region_claims.c --------------------------------------------------------------------------------------------- */
 
 enum outcome { DONE, FAULTS, LOOK_AGAIN };
@@ -198,11 +224,13 @@ static inline void claims_settle(struct region_thread *own)
 }
 /* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
+/* A load or store of a page that is not fine, if that can be had at once. False: it has not been made. */
+bool claims_quick(struct order_thread *t, struct page *p, struct access *a);
 /* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */
 enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
 /* The last region of a thread that may have an access under a claim (or in a granule that it owned) which is gone for
    all to see; had: else nobody needs to wait for its bracket. */
-uint64_t region_left(uint32_t slot, bool had);
+uint64_t region_left(struct region_thread *own, uint32_t slot, bool had);
 /* A fine page becomes this thread's, or its to read. */
 void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
 

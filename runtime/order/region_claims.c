@@ -7,11 +7,13 @@
  */
 #include "region.h"
 
-/* A page that was taken away this often (let go does not count) becomes fine. Few: a revocation costs as much as
-   several hundred words. */
+/* A page that was taken away so often (let go does not count) becomes fine. Few: with a membarrier a revocation costs
+   as much as a thousand words. */
 #ifndef CONTESTS
-#define CONTESTS 4
+#define CONTESTS 16
 #endif
+#define CONTEST_ASKED	1
+#define CONTEST_BARRIER 4
 
 struct page *region_pages, region_any_page;
 struct region_thread *region_threads[REGION_SLOTS];
@@ -41,12 +43,14 @@ void pages_open(void)
 
 /* Waits with the bracket closed. A lock that a fork left behind names another process and is taken over: whoever held
    it is not here, and what it had not finished did not happen. */
-static void lock_page(struct page *p)
+static void lock_page(struct region_thread *own, struct page *p)
 {
 	for (unsigned looked = 0;; order_relax(&looked)) {
 		uint32_t is = __atomic_load_n(&p->lock, __ATOMIC_RELAXED);
-		if (is == (LOCK_HELD | region_process))
+		if (is == (LOCK_HELD | region_process)) {
+			region_answer(own);
 			continue;
+		}
 		if (__atomic_compare_exchange_n(&p->lock, &is, LOCK_HELD | region_process, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED))
 			return;
@@ -168,6 +172,11 @@ void claims_let_go(struct order_thread *t, enum order_pause why)
 	}
 }
 
+static bool has_many(const struct region_thread *own)
+{
+	return own->leave[LEAVE_GIVING].n >= LEAVE_MOST || own->leave[LEAVE_WAITING].n >= LEAVE_MOST;
+}
+
 /* Outside its bracket, and without a cut: the region in which it last used them goes on. */
 static void let_go_oldest(struct order_thread *t)
 {
@@ -219,24 +228,31 @@ static void count_move(struct page *p, uint64_t left)
  * one bracket has events of many regions, what counts is how far the thread has come then. Acquire: what it did is
  * seen. This thread's own bracket is closed, so two that wait for each other do not.
  */
-uint64_t region_left(uint32_t slot, bool had)
+uint64_t region_left(struct region_thread *own, uint32_t slot, bool had)
 {
 	const uint64_t *events = &order_self(slot)->events;
 	uint64_t seen = __atomic_load_n(events, __ATOMIC_ACQUIRE), now = seen;
 
 	if (had && seen & 1)
-		for (unsigned looked = 0; (now = __atomic_load_n(events, __ATOMIC_ACQUIRE)) == seen;)
+		for (unsigned looked = 0; (now = __atomic_load_n(events, __ATOMIC_ACQUIRE)) == seen;) {
+			region_answer(own);
 			order_relax(&looked);
+		}
 	return region_begun(now > seen ? now : seen);
+}
+
+static void show(struct order_thread *t, const struct audience *a)
+{
+	region_of(t)->contest = region_show(t, a) ? CONTEST_ASKED : CONTEST_BARRIER;
 }
 
 #define BLOCK_BYTES 2048
 
 /*
- * A membarrier interrupts all cores and costs some microseconds, whatever it is for; and who takes pages of others one
- * after the other mostly needs the next ones, too. So claims of pages that follow are taken away with the same barrier,
- * under their locks: the more, the longer that goes on. Who needs one of them again claims it without another barrier,
- * since nobody else has a claim. Locks that are held are not waited for.
+ * To ask another thread costs half a microsecond and a membarrier many, whatever it is for; and who takes pages of
+ * others one after the other mostly needs the next ones, too. So claims of pages that follow are taken away at the
+ * same time, under their locks: the more, the longer that goes on. Who needs one of them again claims it without
+ * another barrier, since nobody else has a claim. Locks that are held are not waited for.
  */
 #ifndef AHEAD
 #define AHEAD 128
@@ -293,8 +309,9 @@ static void set_left(struct page *p, uint32_t owner, uint64_t region, uint8_t le
 }
 
 /* Takes the page from its owner, and those that follow; leaves it `left`. False: the owner had let go of it. */
-static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t addr, uint8_t left)
+static bool revoke_owner(struct order_thread *t, struct page *p, uint64_t addr, uint8_t left)
 {
+	struct region_thread *own = region_of(t);
 	uint32_t slot = word_slot(p->writer);
 	uint8_t bits = (uint8_t)((HOOK_READ | HOOK_WRITE) & ~left);
 	uint64_t left_it = left_by(p, slot, addr);
@@ -311,12 +328,13 @@ static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 	ahead.n = 0;
 	ahead.most = had ? how_many(own, addr) : 0;
 
+	own->contest = CONTEST_ASKED;
 	if (had) {
 		clear_owned_ahead(&ahead, p, addr, bits);
-		order_membarrier();
+		show(t, &(struct audience){ .slot = { slot }, .n = 1 });
 		note_taken(own, addr, &ahead);
 	}
-	uint64_t region = region_left(slot, had);
+	uint64_t region = region_left(own, slot, had);
 	set_left(p, slot, region, left);
 	for (unsigned i = 0; i < ahead.n; i++) {
 		set_left(ahead.page[i], slot, region, left);
@@ -326,8 +344,8 @@ static bool revoke_owner(struct region_thread *own, struct page *p, uint64_t add
 	return true;
 }
 
-/* Of readers but this thread. True: somebody had a claim. */
-static bool clear_readers(const struct order_thread *t, const struct page *p, uint64_t addr)
+/* Of readers but this thread; who had a claim is to be told. True: somebody. */
+static bool clear_readers(const struct order_thread *t, const struct page *p, uint64_t addr, struct audience *told)
 {
 	uint32_t slots = order_slots();
 	bool some = false;
@@ -336,17 +354,21 @@ static bool clear_readers(const struct order_thread *t, const struct page *p, ui
 
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && p->readers & word_bit(slot) && !word_is_of(name, slot))
-			some |= clear_claim(slot, addr, HOOK_READ);
+			if (clear_claim(slot, addr, HOOK_READ)) {
+				audience_add(told, slot);
+				some = true;
+			}
 	return some;
 }
 
 /* What others read next to it, too. Returns who. */
-static uint64_t clear_shared_ahead(struct ahead *ahead, const struct order_thread *t, uint64_t addr)
+static uint64_t clear_shared_ahead(struct ahead *ahead, const struct order_thread *t, uint64_t addr,
+				   struct audience *told)
 {
 	uint64_t who = 0;
 
 	for (struct page *q; (q = lock_next(ahead, addr)); ahead->page[ahead->n++] = q) {
-		if (q->state != PAGE_SHARED || !clear_readers(t, q, addr + (ahead->n + 1) * PAGE_BYTES)) {
+		if (q->state != PAGE_SHARED || !clear_readers(t, q, addr + (ahead->n + 1) * PAGE_BYTES, told)) {
 			unlock_page(q);
 			break;
 		}
@@ -359,27 +381,29 @@ static uint64_t clear_shared_ahead(struct ahead *ahead, const struct order_threa
    will find the readers without claims, and nobody in the middle of a read. True: somebody had a claim. */
 static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr)
 {
-	bool some = clear_readers(t, p, addr);
+	struct region_thread *own = region_of(t);
+	struct audience told = { .n = 0 };
+	bool some = clear_readers(t, p, addr, &told);
 	struct ahead ahead;
 	ahead.n = 0;
-	ahead.most = some ? how_many(region_of(t), addr) : 0;
-	uint64_t who = some ? clear_shared_ahead(&ahead, t, addr) : 0;
+	ahead.most = some ? how_many(own, addr) : 0;
+	uint64_t who = some ? clear_shared_ahead(&ahead, t, addr, &told) : 0;
 
 	if (some) {
-		order_membarrier();
-		note_taken(region_of(t), addr, &ahead);
+		show(t, &told);
+		note_taken(own, addr, &ahead);
 	}
 	order_chaos(t);
 	uint32_t slots = order_slots(); /* after the pages are locked: their readers are among them */
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && who & word_bit(slot))
-			region_left(slot, true);
+			region_left(own, slot, true);
 	for (unsigned i = 0; i < ahead.n; i++)
 		unlock_page(ahead.page[i]);
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (slot != t->slot && p->readers & word_bit(slot)) {
 			uint64_t left_it = left_by(p, slot, addr);
-			region_edge(t, slot, left_it ? word_region(left_it) : region_left(slot, some));
+			region_edge(t, slot, left_it ? word_region(left_it) : region_left(own, slot, some));
 			count_move(p, left_it);
 		}
 	return some;
@@ -425,14 +449,14 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
 	struct region_thread *own = region_of(t);
 
 	bracket_close(own);
-	lock_page(p);
+	lock_page(own, p);
 	if (p->state == PAGE_FINE) {
 		set_state(p, PAGE_SHARED);
 		order_membarrier();
 		uint32_t slots = order_slots(); /* a thread that comes after the barrier sees the new state */
 		for (uint32_t slot = 0; slot < slots; slot++)
 			if (slot != t->slot)
-				region_left(slot, true);
+				region_left(own, slot, true);
 		order_chaos(t);
 		words_collect(t, addr & ~(PAGE_BYTES - 1));
 		order_chaos(t);
@@ -458,14 +482,14 @@ void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8
  * A thread that seldom takes pages from others loses little by it, and contests that are past do not count: what moves
  * now and then shall stay coarse. It is the thread that is asked and not the page: where many pages are contested at
  * once, each of them is seldom taken. Accesses are counted, since a cut moves the numbers on. A revocation costs about
- * as much as a thousand hits.
+ * as much as a thousand hits, and some thousands with a membarrier.
  */
 #ifndef LONG_USE
-#define LONG_USE 512 /* accesses */
+#define LONG_USE 512 /* accesses, for each that a contest counts */
 #endif
 static void forget_contests(struct region_thread *own, struct page *p)
 {
-	if (own->self->events / 2 - own->cut->skipped < own->took + LONG_USE)
+	if (own->self->events / 2 - own->cut->skipped < own->took + LONG_USE * own->contest)
 		return;
 	p->contests = 0;
 	if (p->fine) /* nor do the times that it became fine: to make it coarse again was worth it */
@@ -482,7 +506,7 @@ static bool get_ready(struct order_thread *t, struct page *p, uint64_t addr, uin
 	if (p->state == PAGE_OWNED && owner == t->slot)
 		return false;
 	if (p->state == PAGE_OWNED)
-		taken = revoke_owner(region_of(t), p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
+		taken = revoke_owner(t, p, addr, kind & HOOK_WRITE ? 0 : HOOK_READ);
 	region_edge_name(t, p->writer);
 	if (kind & HOOK_WRITE && p->readers)
 		taken |= revoke_readers(t, p, addr);
@@ -583,7 +607,7 @@ static void claim_block(struct order_thread *t, const struct page *was, uint64_t
 /* Shall the page be fine if it has to be taken away once more? */
 static bool is_contested(const struct page *p)
 {
-	return p->contests + 1 >= CONTESTS;
+	return p->contests + CONTEST_BARRIER >= CONTESTS;
 }
 
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a)
@@ -595,7 +619,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	let_go_oldest(t);
 	order_chaos(
 		t); /* here others may come between two accesses of this thread: below they would wait for the page */
-	lock_page(p);
+	lock_page(own, p);
 	if (p->state == PAGE_FINE) {
 		unlock_page(p);
 		bracket_open(own);
@@ -615,7 +639,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	if (taken && kind & HOOK_WRITE && is_contested(p))
 		make_fine(p, a->addr);
 	else if (taken)
-		p->contests++;
+		p->contests += own->contest;
 	if (taken)
 		own->took = own->self->events / 2 - own->cut->skipped;
 	else
@@ -625,13 +649,40 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	return done ? DONE : FAULTS;
 }
 
+/*
+ * The same in the bracket that is open, where the page comes free: its lock is, no claim of another thread is in the
+ * way, and all edges are implied. That is how most pages change hands that locks protect: who had one has let go of it.
+ * Waiting for nothing, this may stay in its bracket (invariant 3). False: nothing has happened, or the access faults.
+ */
+bool claims_quick(struct order_thread *t, struct page *p, struct access *a)
+{
+	struct region_thread *own = region_of(t);
+	uint8_t kind = a->kind;
+
+	if (unlikely(!own->claims) || has_many(own) || !trylock_page(p))
+		return false;
+	struct page was = *p;
+	bool done = comes_free(t, p, a->addr, kind);
+	if (done) {
+		count_return(own, p, a->addr);
+		access_begins(t);
+		order_chaos(t);
+		done = access_perform(a);
+		settle(t, p, a->addr, kind, false);
+		claim_block(t, &was, a->addr, kind);
+	}
+	order_chaos(t);
+	unlock_page(p);
+	return done;
+}
+
 /* As claims_access(), but keeps the page although it was taken from somebody, for a range that needs it. */
 enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
 {
 	struct region_thread *own = region_of(t);
 
 	bracket_close(own);
-	lock_page(p);
+	lock_page(own, p);
 	bool fine = p->state == PAGE_FINE;
 	if (!fine) {
 		struct page was = *p;

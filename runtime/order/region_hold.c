@@ -140,6 +140,7 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 
 	if (!size)
 		return;
+	region_answer(own);
 	give_back(t, false);
 	add_range(own,
 		  (struct held){ addr / GRANULE * GRANULE, (addr + size + GRANULE - 1) / GRANULE * GRANULE, kind });
@@ -169,6 +170,7 @@ void hold_drop(struct order_thread *t, bool done)
 
 bool hold_span(struct order_thread *t, struct access_span *s)
 {
+	region_answer(region_of(t));
 	enum outcome outcome = s->kind == ACCESS_READS ? words_span(t, s) : LOOK_AGAIN;
 
 	if (outcome != LOOK_AGAIN)

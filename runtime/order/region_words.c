@@ -40,6 +40,7 @@ static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t
 	struct region_thread *own = region_of(t);
 
 	bracket_close(own);
+	region_answer(own);
 	order_relax(looked);
 	bracket_open(own);
 }
@@ -172,13 +173,13 @@ enum outcome words_span(struct order_thread *t, struct access_span *s)
 
 /*
  * A granule to which the same thread comes again and again becomes its own: to access it in its bracket it only needs
- * to look at the word (also in entry.S). Who else wants it locks the word, which ends that, has every core run a
- * barrier, and waits for the owner's bracket, as for a claim: then the word is one like any other, with the last region
- * that the owner has begun. It costs as much as a hundred accesses of words; in pages where that happens often, only
- * few become somebody's own.
+ * to look at the word (also in entry.S). Who else wants it locks the word, which ends that, makes the owner see it, and
+ * waits for the owner's bracket, as for a claim: then the word is one like any other, with the last region that the
+ * owner has begun. It costs as much as a hundred accesses of words, or a thousand if the owner does not answer; in
+ * pages where that happens often, only few become somebody's own.
  */
-#define DISOWNED_OFTEN 32
-#define SELDOM	       15 /* of as many times, in such a page */
+#define DISOWNED_OFTEN 8
+#define SELDOM	       63 /* of as many times, in such a page */
 
 static inline uint64_t come_again(struct order_thread *t, uint64_t addr, uint64_t writer, uint64_t name)
 {
@@ -217,7 +218,7 @@ static bool words_disown(struct order_thread *t, uint64_t from, uint64_t to)
 {
 	struct region_thread *own = region_of(t);
 	uint64_t held[PAGE_WORDS / 64] = { 0 };
-	bool some = false;
+	struct audience owners = { .n = 0 };
 
 	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
 		struct words *w = order_state(at);
@@ -226,12 +227,12 @@ static bool words_disown(struct order_thread *t, uint64_t from, uint64_t to)
 		    !lock_word(w, writer))
 			continue;
 		held[i / 64] |= 1ull << i % 64;
-		some = true;
+		audience_add(&owners, word_slot(writer));
 	}
-	if (!some)
+	if (!owners.n)
 		return false;
 	bracket_close(own);
-	order_membarrier();
+	region_show(t, &owners);
 	order_chaos(t);
 	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
 		struct words *w = order_state(at);
@@ -239,7 +240,7 @@ static bool words_disown(struct order_thread *t, uint64_t from, uint64_t to)
 		if (!(held[i / 64] >> i % 64 & 1))
 			continue;
 		uint32_t slot = word_slot(w->writer);
-		unlock_word(w, word_name(slot, region_left(slot, true)));
+		unlock_word(w, word_name(slot, region_left(own, slot, true)));
 		page_of(at)->disowned += page_of(at)->disowned < DISOWNED_OFTEN;
 	}
 	return true;
@@ -387,7 +388,9 @@ bool words_quick(struct order_thread *t, struct access *a)
 	struct page *p = page_of(a->addr);
 	struct words *w = order_state(a->addr);
 
-	if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) != PAGE_FINE || !own->sampled)
+	if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) != PAGE_FINE)
+		return claims_quick(t, p, a);
+	if (!own->sampled)
 		return false;
 	own->sampled--;
 	if (!access_writes(a) && read_quickly(t, w, a) == DONE)

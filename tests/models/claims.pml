@@ -17,13 +17,19 @@
  *   PLAIN_PUBLISH     in a held bracket, the count before a miss is no release store (with HELD)
  *   NO_PUBLISH        ... is not stored at all (with HELD)
  *   CHECKED_ONCE      the claim that one access in a held bracket had counts for the next, after a miss (with HELD)
+ *   NO_FOLLOWING      who finds a page let go takes it although it does not follow that region (with QUICK)
  *   PLAIN_LET_GO      the byte and the name that say that a page is let go are no release stores (with LETS_GO)
  *   LATE_LET_GO       the byte is stored before the region (with LETS_GO)
  *   OLD_LET_GO        ... stays although its thread uses the page again (with LETS_GO)
  *   OLD_NAME          the name does (with LETS_GO)
  *   ANY_NAME          the name is taken for that of any thread (with LETS_GO=2)
+ *   PLAIN_ANSWER      who is asked to look answers with no release store (with ASKS)
+ *   EARLY_QUESTION    who asks does so before the claim is cleared (with ASKS)
+ *   NO_ANSWER         who asks does not wait for the answer (with ASKS)
  *
+ * ASKS: who takes a claim away asks its thread to look at it, and has a membarrier only if there is no answer.
  * LETS_GO: as many threads may each let go of the page once, or LETS_GO_TIMES, between two accesses. Here it does not cut, which makes its region longer.
+ * QUICK: a miss may be made in its open bracket, if the page comes free.
  * LOOPS: two accesses may be a loop in one bracket (compiler/loops.c).
  * HELD: two accesses may be in one bracket that is held over them, each with a look at its claim (compiler/held.c).
  */
@@ -58,6 +64,47 @@ byte writer, writer_until; /* otherwise: who wrote last (1 + thread), and the en
 bool readers[THREADS];	   /* who has read since */
 bool waiting[THREADS];	   /* replay */
 
+#ifdef ASKS
+inline question(u)
+{
+	atomic { fence(t) -> memory[ASKED(u)] = memory[ASKED(u)] + 1; asked = memory[ASKED(u)] }
+}
+
+/* As all_answer() of region_show.c; the answer may be too late. */
+inline make_see(u)
+{
+#ifndef EARLY_QUESTION
+	question(u);
+#endif
+	if
+#ifdef NO_ANSWER
+	:: skip
+#else
+	:: memory[ANSWERED(u)] == asked
+#endif
+	:: membarrier()
+	fi;
+	asked = 0
+}
+
+/* Wherever the thread comes by. */
+inline answer(t)
+{
+	get(t, ASKED(t), byte_);
+	if
+	:: byte_ != answered ->
+		answered = byte_;
+#ifdef PLAIN_ANSWER
+		put(t, ANSWERED(t), answered, 0)
+#else
+		put(t, ANSWERED(t), answered, 1)
+#endif
+	:: else
+	fi;
+	byte_ = 0
+}
+#endif
+
 /* Takes `bits` from u's claim; `end`: where u's region ends, which holds its last access of the page. */
 inline revoke(t, u, bits, upto)
 {
@@ -82,9 +129,14 @@ inline revoke_claim(t, u, bits, upto)
 #ifdef LATE_CLEAR
 		get(t, EVENTS(u), e);
 #endif
+#ifdef EARLY_QUESTION
+		question(u);
+#endif
 		/* in one step, since u may just let go of it */
 		atomic { byte_ = memory[CLAIM(u)]; memory[CLAIM(u)] = byte_ & ~bits };
-#ifndef NO_MEMBARRIER
+#ifdef ASKS
+		make_see(u);
+#elif !defined(NO_MEMBARRIER)
 		membarrier();
 #endif
 #ifndef LATE_CLEAR
@@ -149,8 +201,123 @@ inline access_here(t, kind)
 	fi
 }
 
+/* Who may access the page after this access, and the end of the page's lock. */
+inline settle(t, kind)
+{
+	if
+	:: kind == WRITE && visit -> writer = t + 1; writer_until = END_OF(BEGUN(events)); put(t, CLAIM(t), 0, 0)
+#ifdef OLD_LET_GO
+	:: owner == t + 1 -> skip
+	:: kind == WRITE && !visit && owner == 0 -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
+#else
+	:: owner == t + 1 -> put(t, CLAIM(t), BOTH, 0)
+	:: kind == WRITE && !visit && owner == 0 -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
+#endif
+	:: kind == READ && owner == 0 -> readers[t] = 1;
+		if
+		:: !visit -> put(t, CLAIM(t), READ, 0)
+		:: else -> put(t, CLAIM(t), 0, 0)
+		fi
+	:: else
+	fi;
+#ifndef OLD_NAME
+	get(t, LEFT_BY, was);
+	if
+	:: was / 32 == t + 1 -> put(t, LEFT_BY, 0, 0)
+	:: else
+	fi;
+	was = 0;
+#endif
+	fence(t);
+	page_locked = 0
+}
+
+/* Has u let go of the page, in a region that this thread follows? As has_left() has it. */
+inline look_whether_left(t, u)
+{
+	upto = 0;
+	get(t, LEFT_BY, was);
+	if
+	:: was / 32 == u + 1 -> upto = was % 32
+	:: else ->
+		get(t, CLAIM(u), byte_);
+		if
+		:: byte_ == GONE -> get(t, LET_GO(u), upto)
+		:: else
+		fi
+	fi;
+	was = 0;
+	if
+#ifdef NO_FOLLOWING
+	:: upto
+#else
+	:: upto && known[t].by[u] >= upto
+#endif
+	:: else -> free = 0
+	fi
+}
+
+/* A miss in the open bracket, where the page comes free: claims_quick(). */
+inline quick(t, kind)
+{
+	visit = 0;
+	free = 1;
+	if
+	:: owner && owner != t + 1 ->
+		u = owner - 1;
+		look_whether_left(t, u);
+		if
+		:: free -> writer = owner; writer_until = upto; owner = 0; readers[u] = 0
+		:: else
+		fi
+	:: owner == 0 && writer && writer != t + 1 && known[t].by[writer - 1] < writer_until -> free = 0
+	:: owner == 0 && kind == WRITE && !(writer && writer != t + 1 && known[t].by[writer - 1] < writer_until) ->
+		u = 0;
+		do
+		:: u < THREADS ->
+			if
+			:: u != t && readers[u] -> look_whether_left(t, u)
+			:: else
+			fi;
+			u++
+		:: else -> break
+		od
+	:: else
+	fi;
+	if
+	:: free ->
+		if
+		:: kind == WRITE && owner == 0 -> readers[0] = 0; readers[1] = 0; readers[THREADS - 1] = 0
+		:: else
+		fi;
+		access_here(t, kind);
+		settle(t, kind)
+	:: else -> page_locked = 0
+	fi
+}
+
 inline miss(t, kind)
 {
+#ifdef QUICK
+	free = 0;
+	if
+	:: atomic { !page_locked -> page_locked = 1 }; quick(t, kind)
+	:: skip
+	fi;
+	if
+	:: !free -> miss_slowly(t, kind)
+	:: else
+	fi
+#else
+	miss_slowly(t, kind)
+#endif
+}
+
+inline miss_slowly(t, kind)
+{
+#ifdef ASKS
+	answer(t);
+#endif
 	events = events & 254; /* nobody shall wait for this thread while it waits */
 	put(t, EVENTS(t), events, 0);
 	atomic { !page_locked -> page_locked = 1 };
@@ -192,32 +359,7 @@ inline miss(t, kind)
 	:: else
 	fi;
 	access_here(t, kind);
-	if
-	:: kind == WRITE && visit -> writer = t + 1; writer_until = END_OF(BEGUN(events)); put(t, CLAIM(t), 0, 0)
-#ifdef OLD_LET_GO
-	:: owner == t + 1 -> skip
-	:: kind == WRITE && !visit && owner == 0 -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
-#else
-	:: owner == t + 1 -> put(t, CLAIM(t), BOTH, 0)
-	:: kind == WRITE && !visit && owner == 0 -> owner = t + 1; writer = 0; put(t, CLAIM(t), BOTH, 0)
-#endif
-	:: kind == READ && owner == 0 -> readers[t] = 1;
-		if
-		:: !visit -> put(t, CLAIM(t), READ, 0)
-		:: else -> put(t, CLAIM(t), 0, 0)
-		fi
-	:: else
-	fi;
-#ifndef OLD_NAME
-	get(t, LEFT_BY, was);
-	if
-	:: was / 32 == t + 1 -> put(t, LEFT_BY, 0, 0)
-	:: else
-	fi;
-	was = 0;
-#endif
-	fence(t);
-	page_locked = 0
+	settle(t, kind)
 }
 
 /* As compiler/fast.c has it. */
@@ -333,12 +475,15 @@ inline held(t, kind, kind2)
 proctype thread(byte t)
 {
 	byte events, e, upto, u, j, k, rby, rat, byte_, n, was;
-	bool visit, had;
-	byte gone;
+	bool visit, had, free;
+	byte gone, asked, answered;
 
 	do
 #ifdef LETS_GO
 	:: t < LETS_GO && n < ACCESSES && gone < LETS_GO_TIMES -> let_go(t); gone++
+#endif
+#ifdef ASKS
+	:: memory[ASKED(t)] != answered -> answer(t) /* at a lock, or where it waits */
 #endif
 	:: n < ACCESSES ->
 		if

@@ -14,18 +14,20 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 SAMPLED = 'ACCESSES=3 OWNS'      # more states than memory holds: as many of them as fit into a gigabit, three bits each
 # Model and definitions; deep: takes minutes. With FAULTS the names of which each must give an error.
-RIGHT = [('claims', 'ACCESSES=2'), ('claims', 'ACCESSES=2 SHIFT=0'), ('claims', 'ACCESSES=2 SHIFT=0 LOOPS'), ('claims', 'ACCESSES=2 SHIFT=0 HELD'),
-         ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1'),
+RIGHT = [('claims', 'ACCESSES=2'), ('claims', 'ACCESSES=2 ASKS'), ('claims', 'ACCESSES=2 SHIFT=0'), ('claims', 'ACCESSES=2 SHIFT=0 LOOPS'), ('claims', 'ACCESSES=2 SHIFT=0 HELD'),
+         ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 QUICK'),
          ('word', 'ACCESSES=2'), ('change', 'ACCESSES=1')]
 RIGHT_OWNS = [('word', 'ACCESSES=2 OWNS')]       # a minute
-RIGHT_DEEP = [('claims', 'ACCESSES=2 LETS_GO=2'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 LETS_GO_TIMES=2'), ('claims', 'ACCESSES=3'), ('claims', 'ACCESSES=3 LOOPS'), ('claims', 'ACCESSES=2 HELD'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
+RIGHT_DEEP = [('claims', 'ACCESSES=2 LETS_GO=2 QUICK'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2 QUICK'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 LETS_GO_TIMES=2 QUICK'), ('claims', 'ACCESSES=2 SHIFT=0 HELD ASKS'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 QUICK ASKS'), ('claims', 'ACCESSES=3'), ('claims', 'ACCESSES=3 LOOPS'), ('claims', 'ACCESSES=2 HELD'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
               ('word', 'ACCESSES=2 OWN_ACCESSES'), ('word', 'ACCESSES=2 OWNS SHIFT=0'), ('word', 'ACCESSES=2 OWNS OWN_ACCESSES'), ('word', 'THREADS=3 ACCESSES=1'),
               ('change', 'ACCESSES=2'), ('change', 'ACCESSES=2 SHIFT=0'), ('word', SAMPLED)]
 FAULTS = [
     ('claims', 'ACCESSES=2', 'NO_MEMBARRIER NO_WAIT LATE_CLEAR PLAIN_CLOSE NO_READER_EDGES NO_OPEN FINISHED_ONLY NO_CUT'),
+    ('claims', 'ACCESSES=2 ASKS', 'PLAIN_ANSWER EARLY_QUESTION NO_ANSWER'),
     ('claims', 'ACCESSES=3 SHIFT=0 LOOPS', 'SEEN_ONLY'),
     ('claims', 'ACCESSES=2 SHIFT=0 HELD', 'PLAIN_PUBLISH NO_PUBLISH CHECKED_ONCE'),
     ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1', 'PLAIN_LET_GO LATE_LET_GO OLD_LET_GO OLD_NAME'),
+    ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 QUICK', 'NO_FOLLOWING'),
     ('word', 'ACCESSES=2', 'NO_VALIDATION EARLY_LOOK NO_STORE_BARRIER PLAIN_UNLOCK NO_READER_EDGES NO_WRITER_EDGES FINISHED_ONLY NO_CUT'),
     ('word', 'ACCESSES=2 OWNS', 'NO_MEMBARRIER NO_WAIT SEEN_EARLY PLAIN_CLOSE KEPT'),
     ('word', 'ACCESSES=2 LOCKS=1', 'STALE_REGION FENCED_FOR_GOOD NO_READ_FENCE NO_WRITE_FENCE NO_PAUSE'),

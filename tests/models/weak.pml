@@ -20,7 +20,13 @@
 #define WRITER	  (2 * THREADS + 1) /* the word's, see word.pml */
 #define READERS	  (2 * THREADS + 2)
 #define LET_GO(t) (2 * THREADS + 3 + (t)) /* where the region ends in which it let go of the page, see claims.pml */
+#define ASKED(t)    (3 * THREADS + 3 + (t)) /* how often others have asked it to look, and up to which it has: claims.pml */
+#define ANSWERED(t) (4 * THREADS + 3 + (t))
+#ifdef ASKS
+#define PLACES	  (5 * THREADS + 3)
+#else
 #define PLACES	  (3 * THREADS + 3)
+#endif
 
 byte memory[PLACES];
 typedef buffer {

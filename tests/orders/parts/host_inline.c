@@ -62,6 +62,8 @@ uint64_t inline_finished(const struct worker *w)
 /* Before and after an op of the scheme's, which may move the count on. */
 static uint64_t enter(struct worker *w)
 {
+	if (host_mode == RECORD) /* the scheme may have sent it here by that */
+		w->self.until = ~0ull;
 	return w->order.event = w->self.events / 2;
 }
 

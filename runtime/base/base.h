@@ -54,11 +54,11 @@ static inline bool is_error(long r)
 	return (unsigned long)r > -4096ul;
 }
 
-/* For who looks at a word again and again. */
+/* For who looks at a word again and again: some ten nanoseconds. (aarch64's yield does nothing on most cores.) */
 static inline void cpu_relax(void)
 {
 #ifdef __aarch64__
-	__asm__ volatile("yield");
+	__asm__ volatile("isb");
 #else
 	__asm__ volatile("pause");
 #endif

@@ -83,12 +83,13 @@ static const struct signal_args *signal_at_hook(struct thread *t)
 	return here ? (const struct signal_args *)(e + 1) : 0;
 }
 
-/* This thread and its own signal handler write them; others, only 0 to bring it here (region_show.c). */
+/* This thread and its own signal handler write them; others, only 0 to bring it here (region_show.c): first to
+   group_until. Release: so no 0 stays there beside another `until`, which would not bring anybody here. */
 static void put_until(struct thread *t, uint64_t until, uint64_t poll_until)
 {
 	bool faults = __atomic_load_n(&t->process->handles_faults, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->self->until, until, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->self->group_until, faults ? 0 : until, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->self->group_until, faults ? 0 : until, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->self->poll_until, poll_until, __ATOMIC_RELAXED);
 }
 

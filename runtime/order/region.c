@@ -126,6 +126,7 @@ static void set_up(struct order_thread *t)
 	own->self = order_self(t->slot);
 	own->self->mine = word_owned_by(t->slot);
 	own->fenced = 0;
+	own->contest = CONTEST_ASKED;
 	own->cut = &t->cut;
 	t->cut = (struct order_cut){
 		.events = &own->self->events, .mask = REGION_MASK, .until = REGION_LAST, .skipped = t->cut.skipped

@@ -61,6 +61,9 @@ struct words {
 
 _Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 9, "entry.S knows them");
 
+#define CONTEST_ASKED	1
+#define CONTEST_BARRIER 4
+
 #define REGION_SLOTS  8192
 #define REGION_RANGES 64  /* held at once */
 #define REGION_PIECES 512 /* of fine pages among them */
@@ -85,7 +88,7 @@ struct region_thread {
 	/* Raised by who asks this thread, stored by itself; how likely others answer it: region_show.c */
 	uint32_t asked, answered;
 	uint8_t hope, unasked;
-	uint8_t contest; /* what the last revocation counts for its page */
+	uint8_t contest; /* what the last revocation counts for its page: CONTEST_... */
 	uint64_t took;	 /* how many accesses it had made when it took a page from somebody last */
 	struct hook_self *self;
 	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */

@@ -12,8 +12,6 @@
 #ifndef CONTESTS
 #define CONTESTS 16
 #endif
-#define CONTEST_ASKED	1
-#define CONTEST_BARRIER 4
 
 struct page *region_pages, region_any_page;
 struct region_thread *region_threads[REGION_SLOTS];

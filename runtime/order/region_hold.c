@@ -148,6 +148,7 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 	for (unsigned tries = 0; !try(t, &disowned); tries++) {
 		give_back(t, false);
 		bracket_close(own);
+		region_answer(own);
 		if (tries == 20) {
 			order_lock(&patience);
 			patient = true;

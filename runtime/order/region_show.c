@@ -49,8 +49,8 @@ static uint32_t ask(uint32_t slot, struct region_thread *other)
 	struct hook_self *self = order_self(slot);
 	uint32_t number = __atomic_add_fetch(&other->asked, 1, __ATOMIC_RELEASE);
 
-	__atomic_store_n(&self->until, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&self->group_until, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&self->until, 0, __ATOMIC_RELEASE); /* last, since that makes it set both anew */
 	return number;
 }
 

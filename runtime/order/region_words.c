@@ -478,12 +478,14 @@ void words_clear(uint64_t page)
 	}
 }
 
-static uint64_t await_unlocked(const struct words *w)
+static uint64_t await_unlocked(struct region_thread *own, const struct words *w)
 {
 	uint64_t writer;
 
-	for (unsigned looked = 0; (writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE)) & WORD_LOCKED;)
+	for (unsigned looked = 0; (writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE)) & WORD_LOCKED;) {
+		region_answer(own);
 		order_relax(&looked);
+	}
 	return writer;
 }
 
@@ -492,14 +494,15 @@ static uint64_t await_unlocked(const struct words *w)
    mark finds one that counts. */
 void words_collect(struct order_thread *t, uint64_t page)
 {
-	uint64_t mine = region_of(t)->self->mine;
+	struct region_thread *own = region_of(t);
+	uint64_t mine = own->self->mine;
 
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE)
-		await_unlocked(order_state(at));
+		await_unlocked(own, order_state(at));
 	words_disown(t, page, page + PAGE_BYTES);
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
 		struct words *w = order_state(at);
-		uint64_t writer = await_unlocked(w);
+		uint64_t writer = await_unlocked(own, w);
 		if (writer == mine)
 			__atomic_store_n(&w->writer, 0, __ATOMIC_RELAXED);
 		else

@@ -112,12 +112,17 @@ static bool is_simple(const struct access *a)
 	return (a->op == HOST_LOAD || a->op == HOST_STORE) && a->granules == 1;
 }
 
+static bool is_in_time(const struct worker *w)
+{
+	return w->self.events < __atomic_load_n(&w->self.until, __ATOMIC_RELAXED);
+}
+
 /* As entry.S has it: the granule is the thread's own. */
 static bool is_own(struct worker *w, const struct access *a)
 {
 	return host_mode == RECORD && is_simple(a) && w->self.mask &&
 	       __atomic_load_n(&w->self.claims[a->addr >> HOOK_PAGE_SHIFT], __ATOMIC_RELAXED) & HOOK_WORDS &&
-	       __atomic_load_n((uint64_t *)order_state(a->addr), __ATOMIC_RELAXED) == w->self.mine;
+	       __atomic_load_n((uint64_t *)order_state(a->addr), __ATOMIC_RELAXED) == w->self.mine && is_in_time(w);
 }
 
 bool inline_access(struct worker *w, struct access *a)
@@ -130,8 +135,9 @@ bool inline_access(struct worker *w, struct access *a)
 		access_perform(a);
 		inline_chaos(w);
 	} else {
+		bool quick = w->ops->quick && is_simple(a) && is_in_time(w);
 		uint64_t number = enter(w);
-		done = (w->ops->quick && is_simple(a) && w->ops->quick(&w->order, a)) || w->ops->access(&w->order, a);
+		done = (quick && w->ops->quick(&w->order, a)) || w->ops->access(&w->order, a);
 		leave(w, number);
 	}
 	if (a->kind & ACCESS_READS && plan.verify)

@@ -130,14 +130,19 @@ def case_static_with_hooks(t):
         refused(t, t.record([program]), 'linked statically', 'without -static')
 
 
-def case_set_uid(t):
-    """Recorded without its privilege, and that is said."""
+def id_for_nobody(t, mode):
+    """A copy of id, which a user who is not root will run."""
     t.need_root()
     if t.run([*NOBODY, 'test', '-x', t.heddle]).status:
         t.skip('others may not enter the folder of this build')
     os.chmod(t.dir, 0o777)
     t.copy_program('/usr/bin/id', t.path('id'))
-    os.chmod(t.path('id'), 0o4755)
+    os.chmod(t.path('id'), mode)
+
+
+def case_set_uid(t):
+    """Recorded without its privilege, and that is said."""
+    id_for_nobody(t, 0o4755)
     outcome = t.run([*NOBODY, t.heddle, 'record', '-o', t.path('trace'), '--', t.path('id'), '-u'])
     t.check(outcome.status == 0 and outcome.out == b'65534\n', f'{outcome}: {outcome.out!r}')
     t.check(b'heddle:' in outcome.err and b'privilege' in outcome.err, f'nothing said: {outcome.err!r}')
@@ -146,12 +151,7 @@ def case_set_uid(t):
 def case_unreadable(t):
     """A program that may be executed, but not read: exec gives an error that it does not give without Heddle, and that
     is said."""
-    t.need_root()
-    if t.run([*NOBODY, 'test', '-x', t.heddle]).status:
-        t.skip('others may not enter the folder of this build')
-    os.chmod(t.dir, 0o777)
-    t.copy_program('/usr/bin/id', t.path('id'))
-    os.chmod(t.path('id'), 0o711)
+    id_for_nobody(t, 0o711)
     outcome = t.run([*NOBODY, t.heddle, 'record', '-o', t.path('trace'), '--', 'sh', '-c', f'{t.path("id")} -u; echo $?'])
     t.check(outcome.status == 0 and outcome.out == b'126\n', f'{outcome}: {outcome.out!r}')
     t.check(b'execute, but not read' in outcome.err, f'nothing said: {outcome.err!r}')

@@ -108,6 +108,11 @@ LLVMValueRef number(struct module *m, uint64_t value)
 	return LLVMConstInt(m->i64, value, false);
 }
 
+LLVMValueRef kind_number(struct module *m, unsigned kind)
+{
+	return LLVMConstInt(m->i8, kind, false);
+}
+
 LLVMValueRef call_fast(enum fast which, LLVMValueRef *args, unsigned count)
 {
 	return LLVMBuildCall2(builder, LLVMGlobalGetValueType(fast[which]), fast[which], args, count, "");
@@ -139,6 +144,34 @@ void likely(struct module *m, LLVMValueRef branch)
 	LLVMValueRef node = LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, parts, 3));
 
 	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), node);
+}
+
+void go_on_if(struct module *m, LLVMValueRef condition, LLVMBasicBlockRef otherwise)
+{
+	LLVMBasicBlockRef now = LLVMGetInsertBlock(builder), next;
+
+	next = LLVMAppendBasicBlockInContext(m->context, LLVMGetBasicBlockParent(now), "");
+	LLVMMoveBasicBlockAfter(next, now);
+	likely(m, LLVMBuildCondBr(builder, condition, next, otherwise));
+	LLVMPositionBuilderAtEnd(builder, next);
+}
+
+void go_on_if_claimed(struct module *m, LLVMValueRef claims, LLVMValueRef mask, LLVMValueRef addr, uint64_t size,
+		      bool crosses, unsigned kind, LLVMBasicBlockRef otherwise)
+{
+	LLVMValueRef kinds = kind_number(m, kind);
+
+	if (!crosses) {
+		go_on_if(m, CALL_FAST(look, claims, mask, addr, kinds), otherwise);
+		return;
+	}
+	LLVMBasicBlockRef twice = LLVMInsertBasicBlockInContext(m->context, otherwise, "");
+	go_on_if(m, CALL_FAST(look_pair, claims, mask, addr, kinds), twice);
+	LLVMBasicBlockRef next = LLVMGetInsertBlock(builder);
+	LLVMPositionBuilderAtEnd(builder, twice);
+	LLVMValueRef both = CALL_FAST(look_twice, claims, mask, addr, number(m, size), kinds);
+	likely(m, LLVMBuildCondBr(builder, both, next, otherwise));
+	LLVMPositionBuilderAtEnd(builder, next);
 }
 
 void position(LLVMValueRef at)

@@ -3,7 +3,7 @@
  * it into each module, calls the functions marked INLINE around every access, and lets them be inlined. The rest stays,
  * once in every linked file (executable or library; the pass makes it linkonce_odr and hidden).
  *
- * Budget of an access that hits: 7 loads, 2 stores, 2 branches, all in the thread's own memory; no load waits for a
+ * Budget of an access that hits: 7 loads, 2 stores, 3 branches, all in the thread's own memory; no load waits for a
  * store but the first, for the bracket before.
  */
 #include "compiler/hooks.h"
@@ -16,32 +16,30 @@ extern __thread struct hook_self *__heddle_self __attribute__((visibility("hidde
 struct hook_self *__heddle_current(void);
 uint64_t __heddle_bracket(struct hook_self *self);
 uint64_t __heddle_events(struct hook_self *self);
-_Bool __heddle_open(struct hook_self *self, uint64_t events, const void *addr, uint64_t kind);
-_Bool __heddle_open_two(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind);
-_Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind);
+_Bool __heddle_undisturbed(struct hook_self *self, uint64_t events);
+_Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint8_t kind);
 _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to, const void *from, uint64_t size);
 _Bool __heddle_open_all(struct hook_self *self);
 _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
-			  uint64_t kind);
+			  uint8_t kind);
 uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string, uint64_t limit,
-			      uint64_t end, uint64_t kind);
+			      uint64_t end, uint8_t kind);
 uint64_t __heddle_string_claimed(struct hook_self *self, const char *string, uint64_t limit, uint64_t end,
-				 uint64_t kind);
+				 uint8_t kind);
 void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 _Bool __heddle_worth(uint64_t more);
 _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
-		       uint64_t kind);
-_Bool __heddle_claimed_one(struct hook_self *self, uint64_t addr, uint64_t kind);
-_Bool __heddle_claimed_two(struct hook_self *self, uint64_t addr, uint64_t size, uint64_t kind);
+		       uint8_t kind);
 void __heddle_cancel(struct hook_self *self, uint64_t events);
 void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 HOOK_CALL void __heddle_mended(struct hook_self *self);
 uint64_t __heddle_limit(struct hook_self *self, uint64_t events);
 uint64_t __heddle_claims(struct hook_self *self);
 uint64_t __heddle_mask(struct hook_self *self);
-_Bool __heddle_held_one(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t kind);
-_Bool __heddle_held_two(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t size, uint64_t kind);
+_Bool __heddle_look(uint64_t claims, uint64_t mask, uint64_t addr, uint8_t kind);
+_Bool __heddle_look_pair(uint64_t claims, uint64_t mask, uint64_t addr, uint8_t kind);
+_Bool __heddle_look_twice(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t size, uint8_t kind);
 uint64_t __heddle_publish(uint64_t events, uint64_t opened);
 uint64_t __heddle_publish_if(_Bool full, uint64_t events, uint64_t opened);
 uint64_t __heddle_limit_if(_Bool full, struct hook_self *self, uint64_t events, uint64_t limit);
@@ -51,9 +49,9 @@ HOOK_CALL uint64_t __heddle_store_count(uint64_t events, uint64_t opened);
 HOOK_CALL void __heddle_store_end(uint64_t events, uint64_t opened);
 _Bool __heddle_due_held(struct hook_self *self, uint64_t each);
 _Bool __heddle_due_now(struct hook_self *self);
-_Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint64_t kind);
+_Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind);
 _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
-		     uint64_t kind);
+		     uint8_t kind);
 _Bool __heddle_due(struct hook_self *self);
 uint64_t __heddle_enter_string(const struct hook_site *site, const char *string, uint64_t limit, uint64_t how,
 			       uint64_t kind);
@@ -65,6 +63,12 @@ struct hook_self *__heddle_attach_as(uint64_t version) __attribute__((weak));
  * Relaxed atomics keep the compiler from merging or tearing. What makes the bracket work is the order of "bracket
  * opens" before "claim is read" as others see it: the one who takes a claim away has every core run a barrier
  * (membarrier), so here it is enough that the compiler keeps the order.
+ *
+ * What others store and one comparison or test looks at (claims, until, group_until, poll_until) is loaded plainly, so
+ * that the load is a part of that instruction. The compiler cannot look earlier, since what is before is a fence for it
+ * (opening a bracket, counting a poll). It may look twice, or use what it has seen, until the next of these: nobody
+ * needs to be seen sooner than that. For claims: only this thread gives itself one, and who takes it away waits for the
+ * end of the bracket; so a look that says yes is right until then.
  */
 #define GET(member)	   __atomic_load_n(&(member), __ATOMIC_RELAXED)
 #define PUT(member, value) __atomic_store_n(&(member), value, __ATOMIC_RELAXED)
@@ -92,18 +96,18 @@ INLINE uint64_t __heddle_events(struct hook_self *self)
 }
 
 /* A shift by a constant, and a mask, are cheaper than a shift by a variable; on aarch64 they are one instruction. */
-static inline INLINE uint64_t claim_at(const uint8_t *claims, uint64_t mask, uint64_t addr)
+static inline INLINE uint8_t claim_at(const uint8_t *claims, uint64_t mask, uint64_t addr)
 {
-	return GET(claims[addr >> HOOK_PAGE_SHIFT & mask]);
+	return claims[addr >> HOOK_PAGE_SHIFT & mask];
 }
 
-static inline INLINE uint64_t claim(struct hook_self *self, uint64_t addr)
+static inline INLINE uint8_t claim(struct hook_self *self, uint64_t addr)
 {
 	return claim_at(self->claims, self->mask, addr);
 }
 
 /* Of all pages from that of one address to that of another. */
-static inline INLINE _Bool pages_claimed(struct hook_self *self, uint64_t first, uint64_t last, uint64_t kind)
+static inline INLINE _Bool pages_claimed(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind)
 {
 	if (!self->mask)
 		return (claim(self, 0) & kind) != 0;
@@ -116,23 +120,53 @@ static inline INLINE _Bool both(int a, int b)
 	return a & b;
 }
 
-/* An access that does not cross a page. */
-INLINE _Bool __heddle_open(struct hook_self *self, uint64_t events, const void *addr, uint64_t kind)
+/* Does nothing wait for this thread to come to the runtime? */
+INLINE _Bool __heddle_undisturbed(struct hook_self *self, uint64_t events)
 {
-	return both((claim(self, (uint64_t)addr) & kind) != 0, events < GET(self->until));
+	return events < self->until;
 }
 
-/* An access that may cross into a second page. */
-INLINE _Bool __heddle_open_two(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint64_t kind)
+/* They change only when the runtime is called. */
+INLINE uint64_t __heddle_claims(struct hook_self *self)
 {
-	uint64_t first = (uint64_t)addr;
+	return (uint64_t)self->claims;
+}
 
-	return both((claim(self, first) & claim(self, first + size - 1) & kind) != 0, events < GET(self->until));
+INLINE uint64_t __heddle_mask(struct hook_self *self)
+{
+	return self->mask;
+}
+
+/* For an access that does not cross a page. */
+INLINE _Bool __heddle_look(uint64_t claims, uint64_t mask, uint64_t addr, uint8_t kind)
+{
+	return (claim_at((const uint8_t *)claims, mask, addr) & kind) != 0;
+}
+
+/*
+ * For one that may: first, is its page claimed with the next one? Mostly they are, and that is one look. There is a
+ * byte after the last.
+ */
+INLINE _Bool __heddle_look_pair(uint64_t claims, uint64_t mask, uint64_t addr, uint8_t kind)
+{
+	const uint8_t *first = (const uint8_t *)claims + (addr >> HOOK_PAGE_SHIFT & mask);
+	uint16_t pair;
+
+	__builtin_memcpy(&pair, first, sizeof pair);
+	return !(~pair & kind * 0x0101);
+}
+
+/* And else: the pages of its first and its last byte. */
+INLINE _Bool __heddle_look_twice(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t size, uint8_t kind)
+{
+	const uint8_t *all = (const uint8_t *)claims;
+
+	return (claim_at(all, mask, addr) & claim_at(all, mask, addr + size - 1) & kind) != 0;
 }
 
 /* Is a range claimed? A long one goes to the runtime, and so do all where the program handles faults: a part of it may
    be made again behind the handler, and the runtime would not know how much (group_again.c). */
-static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first, uint64_t size, uint64_t kind)
+static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first, uint64_t size, uint8_t kind)
 {
 	uint64_t last = first + size - 1;
 
@@ -143,23 +177,22 @@ static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first,
 	return (claim(self, first) & claim(self, last) & kind) != 0;
 }
 
-INLINE _Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
-				 uint64_t kind)
+INLINE _Bool __heddle_open_range(struct hook_self *self, uint64_t events, const void *addr, uint64_t size, uint8_t kind)
 {
-	return events < GET(self->group_until) && range_claimed(self, (uint64_t)addr, size, kind);
+	return events < self->group_until && range_claimed(self, (uint64_t)addr, size, kind);
 }
 
 INLINE _Bool __heddle_open_copy(struct hook_self *self, uint64_t events, const void *to, const void *from,
 				uint64_t size)
 {
-	return events < GET(self->group_until) && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
+	return events < self->group_until && range_claimed(self, (uint64_t)to, size, HOOK_WRITE) &&
 	       range_claimed(self, (uint64_t)from, size, HOOK_READ);
 }
 
 /* For what the runtime has to be asked about, unless everything is claimed, as outside heddle. */
 INLINE _Bool __heddle_open_all(struct hook_self *self)
 {
-	return __heddle_bracket(self) < GET(self->until) && !self->mask &&
+	return __heddle_bracket(self) < self->until && !self->mask &&
 	       (claim(self, 0) & (HOOK_READ | HOOK_WRITE)) == (HOOK_READ | HOOK_WRITE);
 }
 
@@ -170,28 +203,28 @@ INLINE _Bool __heddle_open_all(struct hook_self *self)
  * runtime/hooks/group_again.c.
  */
 INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t events, const void *addr, uint64_t size,
-				 uint64_t kind)
+				 uint8_t kind)
 {
 	uint64_t first = (uint64_t)addr, last = first + size - 1;
 
 	if (!ok)
 		return 0;
 	if (!self->mask)
-		return events < GET(self->until) && (claim(self, 0) & kind);
-	return size <= HOOK_BYTES_MAX && events < GET(self->group_until) &&
+		return events < self->until && (claim(self, 0) & kind);
+	return size <= HOOK_BYTES_MAX && events < self->group_until &&
 	       (range_claimed(self, first, size, kind) || pages_claimed(self, first, last, kind));
 }
 
 /* The same for a string that ends with a byte `end` (HOOK_END, HOOK_OR_ZERO), or after `limit` bytes. Returns its
    bytes, with the end; 0: ask the runtime. Where one byte stands for all memory nobody wants to know how many. */
 INLINE uint64_t __heddle_open_string(_Bool ok, struct hook_self *self, uint64_t events, const char *string,
-				     uint64_t limit, uint64_t end, uint64_t kind)
+				     uint64_t limit, uint64_t end, uint8_t kind)
 {
 	if (!ok)
 		return 0;
 	if (!self->mask)
-		return events < GET(self->until) && (claim(self, 0) & kind);
-	return events < GET(self->group_until) ? __heddle_string_claimed(self, string, limit, end, kind) : 0;
+		return events < self->until && (claim(self, 0) & kind);
+	return events < self->group_until ? __heddle_string_claimed(self, string, limit, end, kind) : 0;
 }
 
 /* A fault in the bracket may have been handled, and then the count has moved on. The comparison feeds a branch alone,
@@ -215,7 +248,7 @@ INLINE _Bool __heddle_due(struct hook_self *self)
 	uint64_t polls = GET(self->polls) + 1;
 
 	PUT(self->polls, polls);
-	return polls >= GET(self->poll_until);
+	return polls >= self->poll_until;
 }
 
 /* ---- a loop or group as one bracket ------------------------------------------------------------------------------ */
@@ -223,7 +256,7 @@ INLINE _Bool __heddle_due(struct hook_self *self)
 /* A loop that goes round `more` times after the first, with `each` accesses a round: may it be one bracket? */
 INLINE _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each)
 {
-	return both(more < HOOK_ROUNDS_MAX, events + 2 * (more + 1) * each < GET(self->group_until));
+	return both(more < HOOK_ROUNDS_MAX, events + 2 * (more + 1) * each < self->group_until);
 }
 
 /* And is it worth it? For few rounds what is checked before the loop costs more than what is saved in it. */
@@ -235,7 +268,7 @@ INLINE _Bool __heddle_worth(uint64_t more)
 /* Is everything claimed that a pointer meets which begins at `first` and takes `more` steps, with `size` bytes at
    each? */
 INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more,
-			      uint64_t size, uint64_t kind)
+			      uint64_t size, uint8_t kind)
 {
 	if (!ok)
 		return 0;
@@ -249,17 +282,6 @@ INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, 
 	if (last - page > 1)
 		return __heddle_pages(self, page, last, kind);
 	return ((page | last) < HOOK_PAGES) && (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
-}
-
-/* For a group: bytes that do not cross a page, and some that may cross one. */
-INLINE _Bool __heddle_claimed_one(struct hook_self *self, uint64_t addr, uint64_t kind)
-{
-	return (claim(self, addr) & kind) != 0;
-}
-
-INLINE _Bool __heddle_claimed_two(struct hook_self *self, uint64_t addr, uint64_t size, uint64_t kind)
-{
-	return (claim(self, addr) & claim(self, addr + size - 1) & kind) != 0;
 }
 
 /* Not in one bracket. Nothing has been done in it. */
@@ -282,30 +304,6 @@ INLINE uint64_t __heddle_limit(struct hook_self *self, uint64_t events)
 	uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;
 
 	return until < most ? until : most;
-}
-
-/* They change only when the runtime is called. */
-INLINE uint64_t __heddle_claims(struct hook_self *self)
-{
-	return (uint64_t)self->claims;
-}
-
-INLINE uint64_t __heddle_mask(struct hook_self *self)
-{
-	return self->mask;
-}
-
-/* Budget of an access that hits: 1 load, 1 branch. */
-INLINE _Bool __heddle_held_one(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t kind)
-{
-	return (claim_at((const uint8_t *)claims, mask, addr) & kind) != 0;
-}
-
-INLINE _Bool __heddle_held_two(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t size, uint64_t kind)
-{
-	const uint8_t *all = (const uint8_t *)claims;
-
-	return (claim_at(all, mask, addr) & claim_at(all, mask, addr + size - 1) & kind) != 0;
 }
 
 INLINE uint64_t __heddle_publish(uint64_t events, uint64_t opened)
@@ -343,20 +341,20 @@ INLINE _Bool __heddle_due_held(struct hook_self *self, uint64_t each)
 	uint64_t polls = GET(self->polls) + 1;
 
 	PUT(self->polls, polls);
-	return (polls >= GET(self->poll_until)) | (polls % each == 0);
+	return (polls >= self->poll_until) | (polls % each == 0);
 }
 
 INLINE _Bool __heddle_due_now(struct hook_self *self)
 {
-	return GET(self->polls) >= GET(self->poll_until);
+	return GET(self->polls) >= self->poll_until;
 }
 
 /* ---- once per linked file ---------------------------------------------------------------------------------------- */
 
 extern struct hook_self __heddle_unattached;
 
-KEPT const uint8_t __heddle_none[1] = { 0 };
-KEPT const uint8_t __heddle_always[1] = { HOOK_READ | HOOK_WRITE };
+KEPT const uint8_t __heddle_none[2] = { 0 };
+KEPT const uint8_t __heddle_always[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
 
 KEPT __thread struct hook_self *__heddle_self = &__heddle_unattached;
 
@@ -458,10 +456,11 @@ KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_store_end(uint64_t 
 }
 
 /* Eight claims at a time. Each byte of the eight is as good as if it had been loaded alone. */
-KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint64_t page, uint64_t last, uint64_t kind)
+KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint64_t page, uint64_t last, uint8_t kind)
 {
 	const uint8_t *claims = self->claims;
-	uint64_t all = kind * 0x0101010101010101ull, eight = all, has = kind;
+	uint64_t all = kind * 0x0101010101010101ull, eight = all;
+	uint8_t has = kind;
 
 	if (page > last || last >= HOOK_PAGES)
 		return 0;
@@ -476,9 +475,9 @@ KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint
 
 /* Steps so long that pages between them are not touched. */
 KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride,
-						    uint64_t more, uint64_t size, uint64_t kind)
+						    uint64_t more, uint64_t size, uint8_t kind)
 {
-	uint64_t has = kind;
+	uint8_t has = kind;
 
 	for (uint64_t i = 0; i <= more; i++, addr += stride)
 		has &= claim(self, addr) & claim(self, addr + size - 1);
@@ -488,7 +487,7 @@ KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint
 /* In the bracket, and only where this thread may read: nobody changes it before the call has read it. Not into another
    page than that of the first byte, which the call is sure to read: the next may not be there. */
 KEPT __attribute__((noinline)) uint64_t __heddle_string_claimed(struct hook_self *self, const char *string,
-								uint64_t limit, uint64_t end, uint64_t kind)
+								uint64_t limit, uint64_t end, uint8_t kind)
 {
 	const uint64_t or_zero = HOOK_OR_ZERO >> HOOK_END_SHIFT;
 	uint64_t room = HOOK_PAGE - (uint64_t)string % HOOK_PAGE, most = limit < room ? limit : room;

@@ -228,26 +228,26 @@ static void join_values(struct group *g, LLVMBasicBlockRef original, LLVMBasicBl
 	}
 }
 
-static LLVMValueRef build_checks(struct module *m, const struct group *g, LLVMValueRef self, LLVMValueRef events)
+static void build_checks(struct module *m, const struct group *g, LLVMValueRef self, LLVMValueRef events,
+			 LLVMBasicBlockRef original)
 {
-	LLVMValueRef ok = g->held ? held_has_room(m, g->held, g->accesses) :
-				    CALL_FAST(rounds, self, events, number(m, 0), number(m, g->accesses));
-
+	go_on_if(m,
+		 g->held ? held_has_room(m, g->held, g->accesses) :
+			   CALL_FAST(rounds, self, events, number(m, 0), number(m, g->accesses)),
+		 original);
 	for (unsigned i = 0; i < g->checks; i++) {
 		const struct together *t = &g->together[i];
-		LLVMValueRef kind = number(m, t->writes ? HOOK_WRITE : HOOK_READ), one;
 		LLVMValueRef addr = LLVMBuildPtrToInt(builder, t->addr, m->i64, "");
+		uint64_t size = (uint64_t)(t->to - t->from);
+		unsigned kind = t->writes ? HOOK_WRITE : HOOK_READ;
 		if (t->from)
 			addr = LLVMBuildAdd(builder, addr, number(m, (uint64_t)t->from), "");
 		if (g->held)
-			one = held_claimed(m, g->held, addr, (uint64_t)(t->to - t->from), !t->alone, kind);
-		else if (t->alone)
-			one = CALL_FAST(claimed_one, self, addr, kind);
+			held_go_on_if_claimed(m, g->held, addr, size, !t->alone, kind, original);
 		else
-			one = CALL_FAST(claimed_two, self, addr, number(m, (uint64_t)(t->to - t->from)), kind);
-		ok = LLVMBuildAnd(builder, ok, one, "");
+			go_on_if_claimed(m, CALL_FAST(claims, self), CALL_FAST(mask, self), addr, size, !t->alone, kind,
+					 original);
 	}
-	return ok;
 }
 
 static void copy_group(struct module *m, struct group *g)
@@ -263,7 +263,8 @@ static void copy_group(struct module *m, struct group *g)
 	LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(g->first));
 	LLVMValueRef self = g->held ? NULL : call_fast(FAST_current, NULL, 0);
 	LLVMValueRef events = g->held ? NULL : CALL_FAST(bracket, self);
-	likely(m, LLVMBuildCondBr(builder, build_checks(m, g, self, events), copy, original));
+	build_checks(m, g, self, events, original);
+	LLVMBuildBr(builder, copy);
 
 	LLVMPositionBuilderAtEnd(builder, copy);
 	copy_instructions(g);

@@ -92,13 +92,11 @@ LLVMValueRef held_has_room(struct module *m, const struct held *h, uint64_t acce
 	return LLVMBuildICmp(builder, LLVMIntULT, events, limit, "");
 }
 
-LLVMValueRef held_claimed(struct module *m, const struct held *h, LLVMValueRef addr, uint64_t size, bool crosses,
-			  LLVMValueRef kind)
+void held_go_on_if_claimed(struct module *m, const struct held *h, LLVMValueRef addr, uint64_t size, bool crosses,
+			   unsigned kind, LLVMBasicBlockRef otherwise)
 {
-	LLVMValueRef claims = held_get(m, h, HELD_CLAIMS), mask = held_get(m, h, HELD_MASK);
-
-	return crosses ? CALL_FAST(held_two, claims, mask, addr, number(m, size), kind) :
-			 CALL_FAST(held_one, claims, mask, addr, kind);
+	go_on_if_claimed(m, held_get(m, h, HELD_CLAIMS), held_get(m, h, HELD_MASK), addr, size, crosses, kind,
+			 otherwise);
 }
 
 /* Where the program handles faults, a bracket is over one access only: see hooks.h on group_until. */

@@ -36,7 +36,9 @@
  *            thread itself writes it, so record and replay count alike, whichever way an access took.
  *   page     HOOK_PAGE bytes, aligned; smaller than the kernel's: what two threads use side by side seldom shares one.
  *   claim    a right to access a page without asking. The byte of a page has HOOK_READ and HOOK_WRITE. With mask 0
- *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path.
+ *            one byte answers for all memory: both bits outside heddle, none for a scheme without a fast path. What
+ *            may cross into the next page looks at two bytes at once: there is one more behind the last, in which
+ *            nothing need stand, and where it lacks the bits each page is looked at by itself.
  *            Otherwise an address beyond the program's range finds the claim of another page: such an access faults
  *            by itself, or it has a tag (the top byte on aarch64), and then the claim is the right one.
  *   until    an access whose count has come to it goes to the runtime, claim or not: a held signal or a question of

@@ -188,7 +188,7 @@ static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMValueRef more)
 	for (size_t i = 0; i < c->together_count; i++) {
 		const struct together *t = &c->together[i];
 		ok = CALL_FAST(claimed, ok, self, t->first, t->stride, more, number(m, (uint64_t)(t->to - t->from)),
-			       number(m, t->writes ? HOOK_WRITE : HOOK_READ));
+			       kind_number(m, t->writes ? HOOK_WRITE : HOOK_READ));
 	}
 	return ok;
 }

@@ -95,14 +95,17 @@ void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockR
 	free(s.done);
 }
 
-/* A variable of the function, which begins with 0. */
+/* A variable of the function: jumps until the next look. A byte, so that it begins anew by itself: one instruction and
+   one branch that is not taken. */
+_Static_assert(HOOK_POLL_EACH == 256, "as many as a byte has values");
+
 static LLVMValueRef make_counter(struct module *m, LLVMValueRef function)
 {
 	LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
 	LLVMSetCurrentDebugLocation2(builder, NULL);
-	LLVMValueRef counter = LLVMBuildAlloca(builder, m->i32, "");
+	LLVMValueRef counter = LLVMBuildAlloca(builder, m->i8, "");
 
-	LLVMBuildStore(builder, LLVMConstInt(m->i32, 0, false), counter);
+	LLVMBuildStore(builder, LLVMConstInt(m->i8, 1, false), counter);
 	return counter;
 }
 
@@ -113,10 +116,10 @@ static void count_jump(struct module *m, struct access *poll, LLVMValueRef count
 	LLVMBasicBlockRef rest = cut(poll->inst), look = LLVMInsertBasicBlockInContext(m->context, rest, "");
 
 	LLVMSetCurrentDebugLocation2(builder, line);
-	LLVMValueRef passed = LLVMBuildLoad2(builder, m->i32, counter, "");
-	LLVMBuildStore(builder, LLVMBuildAdd(builder, passed, LLVMConstInt(m->i32, 1, false), ""), counter);
-	LLVMValueRef low = LLVMBuildAnd(builder, passed, LLVMConstInt(m->i32, HOOK_POLL_EACH - 1, false), "");
-	likely(m, LLVMBuildCondBr(builder, LLVMBuildIsNotNull(builder, low, ""), rest, look));
+	LLVMValueRef left = LLVMBuildLoad2(builder, m->i8, counter, "");
+	left = LLVMBuildSub(builder, left, LLVMConstInt(m->i8, 1, false), "");
+	LLVMBuildStore(builder, left, counter);
+	likely(m, LLVMBuildCondBr(builder, LLVMBuildIsNotNull(builder, left, ""), rest, look));
 	LLVMPositionBuilderAtEnd(builder, look);
 	poll->inst = LLVMBuildBr(builder, rest);
 }

@@ -257,21 +257,27 @@ static bool may_cross(const struct access *a)
 	return a->size > 1 && LLVMGetAlignment(a->inst) < a->size;
 }
 
-static LLVMValueRef open_bracket(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef events)
+/* A range of any length. */
+static LLVMValueRef open_range(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef events)
 {
-	LLVMValueRef kind = number(m, kinds(a)), size = number(m, a->size);
+	LLVMValueRef size = a->shape <= SHAPE_CAS_WIDE ? number(m, a->size) : length(m, a);
 
-	switch (a->shape) {
-	case SHAPE_COPY: return CALL_FAST(open_copy, self, events, a->addr, LLVMGetOperand(a->inst, 1), length(m, a));
-	case SHAPE_SET:
-	case SHAPE_COPY_IN:
-	case SHAPE_COPY_OUT: return CALL_FAST(open_range, self, events, a->addr, length(m, a), kind);
-	default: break;
+	if (a->shape == SHAPE_COPY)
+		return CALL_FAST(open_copy, self, events, a->addr, LLVMGetOperand(a->inst, 1), size);
+	return CALL_FAST(open_range, self, events, a->addr, size, kind_number(m, kinds(a)));
+}
+
+/* Goes on in the bracket, if the access can be made in it. */
+static void open_or(struct module *m, const struct access *a, LLVMValueRef self, LLVMValueRef events,
+		    LLVMBasicBlockRef otherwise)
+{
+	if (a->shape > SHAPE_CAS_WIDE || a->size > HOOK_PAGE) {
+		go_on_if(m, open_range(m, a, self, events), otherwise);
+		return;
 	}
-	if (a->size > HOOK_PAGE)
-		return CALL_FAST(open_range, self, events, a->addr, size, kind);
-	return may_cross(a) ? CALL_FAST(open_two, self, events, a->addr, size, kind) :
-			      CALL_FAST(open, self, events, a->addr, kind);
+	go_on_if(m, CALL_FAST(undisturbed, self, events), otherwise);
+	go_on_if_claimed(m, CALL_FAST(claims, self), CALL_FAST(mask, self), address(m, a->addr), a->size, may_cross(a),
+			 kinds(a), otherwise);
 }
 
 static LLVMValueRef phi_of(LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b,
@@ -341,13 +347,14 @@ static void keep_single(struct module *m)
 static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
 {
 	LLVMValueRef inst = a->inst, value = NULL;
-	LLVMBasicBlockRef head = LLVMGetInstructionParent(inst), join = cut(inst);
+	LLVMBasicBlockRef join = cut(inst);
 	LLVMBasicBlockRef fast_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 	LLVMBasicBlockRef slow_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 
 	LLVMValueRef self = call_fast(FAST_current, NULL, 0), events = CALL_FAST(bracket, self);
-	LLVMValueRef hit = open_bracket(m, a, self, events);
-	likely(m, LLVMBuildCondBr(builder, hit, fast_block, slow_block));
+	open_or(m, a, self, events, slow_block);
+	LLVMBasicBlockRef hit_block = LLVMGetInsertBlock(builder);
+	LLVMBuildBr(builder, fast_block);
 
 	LLVMPositionBuilderAtEnd(builder, slow_block);
 	LLVMValueRef result = slow_functions[a->shape](m, a, self, site, &value);
@@ -358,8 +365,8 @@ static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
 
 	LLVMInstructionRemoveFromParent(inst);
 	LLVMPositionBuilderAtEnd(builder, fast_block);
-	LLVMValueRef self_fast = phi_of(m->ptr, self, head, self_now, slow_block);
-	LLVMValueRef events_fast = phi_of(m->i64, events, head, events_now, slow_block);
+	LLVMValueRef self_fast = phi_of(m->ptr, self, hit_block, self_now, slow_block);
+	LLVMValueRef events_fast = phi_of(m->i64, events, hit_block, events_now, slow_block);
 	keep_single(m);
 	LLVMInsertIntoBuilder(builder, inst);
 	LLVMBuildBr(builder, join);
@@ -381,18 +388,16 @@ static void diamond(struct module *m, const struct access *a, LLVMValueRef site)
  *	fast:  the instruction itself
  *	join:  value = phi; finish
  */
-static LLVMValueRef held_hit(struct module *m, const struct access *a)
+static void held_hit(struct module *m, const struct access *a, LLVMBasicBlockRef miss)
 {
-	bool value = a->shape <= SHAPE_STORE_WIDE;
-	LLVMValueRef claimed =
-		held_claimed(m, a->held, address(m, a->addr), a->size, !value || may_cross(a), number(m, kinds(a)));
-	LLVMValueRef hit = LLVMBuildAnd(builder, held_has_room(m, a->held, 1), claimed, "");
+	bool crosses = a->shape > SHAPE_STORE_WIDE || may_cross(a);
 
-	if (a->shape != SHAPE_COPY)
-		return hit;
-	LLVMValueRef from = address(m, LLVMGetOperand(a->inst, 1));
-	claimed = held_claimed(m, a->held, from, a->size, true, number(m, HOOK_READ));
-	return LLVMBuildAnd(builder, hit, claimed, "");
+	go_on_if(m, held_has_room(m, a->held, 1), miss);
+	held_go_on_if_claimed(m, a->held, address(m, a->addr), a->size, crosses, kinds(a), miss);
+	if (a->shape == SHAPE_COPY) {
+		LLVMValueRef from = address(m, LLVMGetOperand(a->inst, 1));
+		held_go_on_if_claimed(m, a->held, from, a->size, true, HOOK_READ, miss);
+	}
 }
 
 static void held_diamond(struct module *m, const struct access *a, LLVMValueRef site)
@@ -402,14 +407,15 @@ static void held_diamond(struct module *m, const struct access *a, LLVMValueRef 
 	LLVMBasicBlockRef miss_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 	LLVMBasicBlockRef slow_block = LLVMInsertBasicBlockInContext(m->context, join, "");
 
-	if (a->size && a->size <= HOOK_PAGE) /* in two pages at most */
-		likely(m, LLVMBuildCondBr(builder, held_hit(m, a), fast_block, miss_block));
-	else
-		LLVMBuildBr(builder, miss_block);
+	bool looks = a->size && a->size <= HOOK_PAGE; /* in two pages at most */
+	if (looks)
+		held_hit(m, a, miss_block);
+	LLVMBuildBr(builder, looks ? fast_block : miss_block);
 	LLVMPositionBuilderAtEnd(builder, miss_block);
 	LLVMValueRef events = held_publish(m, a->held), self = call_fast(FAST_current, NULL, 0);
 	held_renew(a->held, self, events);
-	likely(m, LLVMBuildCondBr(builder, open_bracket(m, a, self, events), fast_block, slow_block));
+	open_or(m, a, self, events, slow_block);
+	LLVMBuildBr(builder, fast_block);
 
 	LLVMPositionBuilderAtEnd(builder, slow_block);
 	LLVMValueRef result = slow_functions[a->shape](m, a, self, site, &value);
@@ -551,7 +557,7 @@ static bool is_known(const struct access *a)
 static LLVMValueRef open_one(struct module *m, const struct range *r, LLVMValueRef ok, LLVMValueRef self,
 			     LLVMValueRef events)
 {
-	LLVMValueRef kind = number(m, r->kind & HOOK_WRITE ? HOOK_WRITE : HOOK_READ); /* who may write may read */
+	LLVMValueRef kind = kind_number(m, r->kind & HOOK_WRITE ? HOOK_WRITE : HOOK_READ); /* who may write may read */
 	LLVMValueRef addr = r->addr, zero = number(m, 0), size = NULL, have;
 
 	switch (r->form) {
@@ -571,7 +577,8 @@ static LLVMValueRef open_one(struct module *m, const struct range *r, LLVMValueR
 		addr = LLVMBuildGEP2(builder, m->i8, addr, &have, 1, "");
 	/* fall through */
 	case RANGE_LIKE_STRING:
-		size = CALL_FAST(open_string, ok, self, events, r->other, limit_of(m, r), zero, number(m, HOOK_READ));
+		size = CALL_FAST(open_string, ok, self, events, r->other, limit_of(m, r), zero,
+				 kind_number(m, HOOK_READ));
 		ok = LLVMBuildICmp(builder, LLVMIntNE, size, zero, "");
 		break;
 	}

@@ -14,7 +14,7 @@
 
 const struct order_ops *scheme_ops;
 static bool only_ordered; /* record: nothing but the scheme has a say about accesses */
-static const uint8_t claims_none[1] = { 0 }, claims_all[1] = { HOOK_READ | HOOK_WRITE };
+static const uint8_t claims_none[2] = { 0 }, claims_all[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
 
 #define HOOK_DECLARE(name) extern char hook_entry_##name[];
 HOOK_OPS(HOOK_DECLARE)

@@ -260,14 +260,22 @@ struct hook_self *order_self(uint32_t slot)
 	return self ? self : &none;
 }
 
-/* Mapped when somebody first asks; the table stays when the slot is used again. */
+/*
+ * Mapped when somebody first asks; the table stays when the slot is used again. Hooks look at two claims at a time, so
+ * something must be behind each table: the beginning of the next one, which is there before that is; behind the last,
+ * the loader.
+ */
 uint8_t *order_claims(uint32_t slot)
 {
+	enum { BEHIND = 65536 };      /* a page of the kernel's, at most */
 	static uint32_t lock, mapped; /* slots */
 	if (unlikely(slot >= __atomic_load_n(&mapped, __ATOMIC_ACQUIRE))) {
 		order_lock(&lock);
-		for (; mapped <= slot; __atomic_store_n(&mapped, mapped + 1, __ATOMIC_RELEASE))
-			map(MAP_CLAIMS_BASE + mapped * HOOK_PAGES, HOOK_PAGES, "the claims of a thread");
+		for (; mapped <= slot; __atomic_store_n(&mapped, mapped + 1, __ATOMIC_RELEASE)) {
+			uint64_t at = MAP_CLAIMS_BASE + mapped * HOOK_PAGES, end = at + HOOK_PAGES + BEHIND;
+			at += mapped ? BEHIND : 0;
+			map(at, (end < MAP_LOADER_BASE ? end : MAP_LOADER_BASE) - at, "the claims of a thread");
+		}
 		order_unlock(&lock);
 	}
 	return (uint8_t *)(MAP_CLAIMS_BASE + slot * HOOK_PAGES);

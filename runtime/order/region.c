@@ -199,7 +199,7 @@ static void record_forked(struct order_thread *t)
 /* ---- replay ------------------------------------------------------------------------------------------------------ */
 
 /* One byte answers for all memory: whatever is not at an entry of the log goes on at once. */
-static const uint8_t always[1] = { HOOK_READ | HOOK_WRITE };
+static const uint8_t always[2] = { HOOK_READ | HOOK_WRITE, HOOK_READ | HOOK_WRITE };
 
 static void replay_begin(struct order_thread *t)
 {

@@ -17,7 +17,7 @@
  *    gate_svc because our handler is installed with the program's SA_RESTART).
  *    So a blocking call never swallows a held signal, and restarts are decided
  *    by the kernel, not by a table.
- * 3. A thread that reaches no event: a timer of ours (SIGSYS with SI_TIMER)
+ * 3. A thread that reaches no event: a timer of ours (SIGSYS, with the thread for its value)
  *    looks again when it has run for HOLD_MS; then a fatal default acts, or the handler runs in
  *    the middle of nowhere and the recording says that it is not exact from there.
  *
@@ -256,7 +256,7 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 
 static void on_sigsys(int sig, siginfo_t *info, void *uc)
 {
-	if (info->si_code == SI_TIMER)
+	if (is_our_timer(thread_here(), info))
 		on_timer(thread_here(), uc);
 	else if (info->si_code == 1 /* SYS_SECCOMP */)
 		patch_site(uc);

@@ -29,6 +29,8 @@ static inline bool in_runtime(uint64_t pc)
 void hold(struct thread *t, int sig, const siginfo_t *info, void *uc);
 /* Replay: the thread goes on, and may make no event before its next signal. */
 void signals_await_inexact(struct thread *t);
+/* Does a SIGSYS come from the timer that looks after held signals, and not from one of the program's? */
+bool is_our_timer(const struct thread *t, const siginfo_t *info);
 /* The thread has reached no event for a while. */
 void on_timer(struct thread *t, void *uc);
 struct logged_signal {

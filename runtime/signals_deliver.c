@@ -17,7 +17,10 @@ static void arm_timer(struct thread *t, uint64_t us)
 			uint64_t value;
 			int32_t signo, notify, tid;
 			int32_t pad[11];
-		} event = { .signo = SIGSYS, .notify = 4 /* SIGEV_THREAD_ID */, .tid = (int32_t)SYS0(__NR_gettid) };
+		} event = { .value = (uint64_t)t,
+			    .signo = SIGSYS,
+			    .notify = 4 /* SIGEV_THREAD_ID */,
+			    .tid = (int32_t)SYS0(__NR_gettid) };
 		if (SYS3(__NR_timer_create, 3 /* CLOCK_THREAD_CPUTIME_ID */, &event, &t->timer) < 0) {
 			t->timer = -1;
 			return;
@@ -472,6 +475,11 @@ static bool take_inexact_again(struct thread *t, struct logged_signal *s)
 		ticket_leave(t, s->args.now);
 	log_take(t);
 	return true;
+}
+
+bool is_our_timer(const struct thread *t, const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_ptr == t;
 }
 
 void on_timer(struct thread *t, void *uc)

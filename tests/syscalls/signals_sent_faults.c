@@ -35,9 +35,31 @@ static void try(int sig)
 	say("%d came, from %d", sig, info.si_pid);
 }
 
+/* The runtime has timers of its own that send SIGSYS. */
+static void by_timer(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGSYS };
+	struct itimerspec soon = { .it_value = { 0, 1000000 } };
+	timer_t timer;
+	sigset_t set;
+	siginfo_t info;
+	sigemptyset(&set);
+	sigaddset(&set, SIGSYS);
+	signal(SIGSYS, note);
+	CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && sigprocmask(SIG_BLOCK, &set, 0) == 0);
+	CHECK(timer_settime(timer, 0, &soon, 0) == 0 &&
+	      sigtimedwait(&set, &info, &(struct timespec){ 20, 0 }) == SIGSYS);
+	CHECK(info.si_code == SI_TIMER && timer_settime(timer, 0, &soon, 0) == 0);
+	sigemptyset(&set);
+	CHECK(sigsuspend(&set) == -1 && count[SIGSYS] == 1 && sigprocmask(SIG_SETMASK, &set, 0) == 0);
+	count[SIGSYS] = 0;
+}
+
 int main(void)
 {
 	signal(SIGUSR1, note);
+	alarm(30);
+	by_timer();
 	try(SIGSYS);
 	try(SIGSEGV);
 	try(SIGBUS);

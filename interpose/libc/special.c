@@ -3,15 +3,19 @@
  *
  * fflush(0) and exit are about all FILEs: they go through the list one by one, in the section
  * of each. fopen() may wait in open() for the other end of a pipe with a name; err() ends in
- * exit(), which runs handlers that may wait for other threads; flockfile() keeps its section;
- * fork() runs handlers, too, and holds locks of libc's over a system call, as system() does.
+ * exit() and assert() in abort(), which run handlers that may wait for other threads; flockfile()
+ * keeps its section; fork() runs handlers, too, and holds locks of libc's over a system call, as
+ * system() does.
  */
 #define _GNU_SOURCE
 #include "interpose/libc/libc.h"
 #include "interpose/libc/functions.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libintl.h>
+#include <pthread.h>
 #include <pty.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,6 +26,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #define REAL(name) ((__typeof__(&name))libc_real[LIBC_##name])
 #define STUB(name) libc_stub_##name
@@ -503,7 +508,7 @@ int libc_special_fwide(FILE *f, int mode)
 	return mode && !f->_mode ? STUB(fwide)(f, mode) : REAL(fwide)(f, mode);
 }
 
-/* ---- messages that end in exit() ------------------------------------------------------------------ */
+/* ---- messages that end in exit() or abort() -------------------------------------------------------- */
 
 extern _Noreturn void err(int, const char *, ...);
 extern _Noreturn void errx(int, const char *, ...);
@@ -544,4 +549,49 @@ void libc_special_errx(int status, const char *format, ...)
 	va_start(args, format);
 	STUB(vwarnx)(format, args);
 	exit(status);
+}
+
+extern _Noreturn void __assert(const char *, const char *, int);
+SPECIAL(__assert);
+SPECIAL(__assert_fail);
+SPECIAL(__assert_perror_fail);
+
+/* As libc's, whose own ends in abort() with our sections held: a handler of SIGABRT may print, or wait for who does. */
+static _Noreturn void assertion(const char *format, const char *what, const char *file, unsigned line, const char *in)
+{
+	const char *name = program_invocation_short_name;
+	char *text;
+	int length;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, 0);
+	if (asprintf(&text, dgettext("libc", format), name, *name ? ": " : "", file, line, in ? in : "", in ? ": " : "",
+		     what, &length) >= 0) {
+		if (fwide(stderr, 0) > 0)
+			fwprintf(stderr, L"%s", text);
+		else
+			fprintf(stderr, "%s", text);
+		fflush(stderr);
+		free(text);
+	}
+	abort();
+}
+
+void libc_special___assert_fail(const char *what, const char *file, unsigned line, const char *function)
+{
+	if (!*libc_threads)
+		REAL(__assert_fail)(what, file, line, function);
+	assertion("%s%s%s:%u: %s%sAssertion `%s' failed.\n%n", what, file, line, function);
+}
+
+void libc_special___assert(const char *what, const char *file, int line)
+{
+	libc_special___assert_fail(what, file, (unsigned)line, 0);
+}
+
+void libc_special___assert_perror_fail(int error, const char *file, unsigned line, const char *function)
+{
+	char room[100];
+	if (!*libc_threads)
+		REAL(__assert_perror_fail)(error, file, line, function);
+	assertion("%s%s%s:%u: %s%sUnexpected error: %s.\n%n", strerror_r(error, room, sizeof room), file, line,
+		  function);
 }

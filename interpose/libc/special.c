@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -168,12 +169,54 @@ static void take_from_list(const FILE *file)
 	libc_section_leave(GROUP_files, 0);
 }
 
+/* What another thread may be changing, as a system call sees it: then it is in the recording. */
+static bool look(void *to, const void *from, size_t n)
+{
+	struct iovec here = { to, n }, there = { (void *)from, n };
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+static void write_all(int fd, const char *from, size_t n)
+{
+	while (n) {
+		ssize_t written = write(fd, from, n);
+		if (written < 0)
+			return;
+		from += written;
+		n -= (size_t)written;
+	}
+}
+
+/* Writes what is in the buffer of a FILE that another thread has. Not of one without a descriptor, or of wide
+   characters. */
+static void write_beside(const FILE *file)
+{
+	FILE f;
+	if (!look(&f, file, sizeof f) || f._mode > 0 || f._fileno < 0 || f._IO_write_ptr <= f._IO_write_base)
+		return;
+	size_t n = (size_t)(f._IO_write_ptr - f._IO_write_base);
+	char *bytes = malloc(n);
+	if (bytes && look(bytes, f._IO_write_base, n)) {
+		if (f._IO_read_end != f._IO_write_base) /* it was read before */
+			lseek(f._fileno, f._IO_write_base - f._IO_read_end, SEEK_CUR);
+		write_all(f._fileno, bytes, n);
+	}
+	free(bytes);
+}
+
+static void give_up(const FILE *file)
+{
+	if (is_listed(file))
+		write_beside(file);
+	take_from_list(file);
+}
+
 /*
  * The last handler of exit(). What comes after it in exit() flushes all FILEs without their locks; so that it finds
  * the same bytes at replay, other threads are kept out: their sections, and `files`, are taken and never given back.
  * Who is inside one now is waited for if it writes, but not long; a reader, who may be blocked for ever, is not.
  * A FILE that could not be had is taken from the list: exit() would ask for its lock, and yield if it is taken, and
- * nothing orders that; it would also write what another thread is writing.
+ * nothing orders that. So what exit() would write of it, whoever has it, is written here.
  */
 static void close_stdio(void *unused)
 {
@@ -186,7 +229,7 @@ static void close_stdio(void *unused)
 			if (!contains(&taken, now.file[i]) &&
 			    libc_section_enter((uint64_t)now.file[i],
 					       is_output(now.file[i]) ? SECTION_BRIEFLY : SECTION_TRY))
-				take_from_list(now.file[i]);
+				give_up(now.file[i]);
 		free(taken.file);
 		taken = now;
 		libc_section_enter(GROUP_files, 0);

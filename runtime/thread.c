@@ -319,7 +319,10 @@ static void refuse_unannounced(const struct call *c)
 {
 	if (!replaying && !log_detached() && ENTRIES->announced && !c->t->reserved && c->args[0] & CLONE_SETTLS)
 		cannot("the program makes libc start a thread of its own (aio_read() and its kin, getaddrinfo_a(), or "
-		       "SIGEV_THREAD of timer_create() or mq_notify()), which cannot be recorded");
+		       "SIGEV_THREAD of timer_create() or mq_notify()), which cannot be recorded\n"
+		       "heddle: let it do this in a thread that it creates itself, which waits for the file or name, "
+		       "or with "
+		       "SIGEV_SIGNAL and sigwaitinfo() for the timer or queue");
 }
 
 void thread_clone(struct call *c)

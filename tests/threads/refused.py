@@ -10,5 +10,6 @@ def case_threads_of_libc(t):
         t.check(t.run([program, what]).status == 0, f'{what}: it does not run without Heddle')
         recorded = t.record([program, what], trace=t.path(what))
         t.check(recorded.status == 122 and b'libc start a thread of its own' in recorded.err, f'{what}: {recorded}')
+        t.check(b'in a thread that it creates itself' in recorded.err, f'{what}: it is not said what to do: {recorded}')
         replayed = t.replay(t.path(what))
         t.check(replayed.status == 0 and b'the recording ends here' in replayed.err, f'{what}: {replayed}')

@@ -30,7 +30,8 @@
  */
 #include "runtime/signals.h"
 
-#define SIGSYS_BIT SIGNAL_BIT(SIGSYS)
+/* Handled by us, and never blocked, whatever the program wants. */
+#define ALWAYS_OURS (SIGNAL_BIT(SIGSYS) | signals_of_faults)
 /* Faults come through in our own handlers, too: they copy from and to the program. */
 #define OUR_MASK (~signals_of_faults)
 /* At replay they wait for other threads as well (tickets, the end), and a checkpoint stops whoever waits. */
@@ -71,17 +72,14 @@ bool is_fatal_default(int sig)
 void signals_install(struct process *p, int sig)
 {
 	const struct kernel_action *wish = &p->actions[sig];
-	struct kernel_action ours = { .handler = (uint64_t)on_signal,
+	struct kernel_action ours = { .handler = (uint64_t)(sig == SIGSYS ? on_sigsys : on_signal),
 				      .restorer = (uint64_t)gate_restorer,
 				      .mask = OUR_MASK_NOW,
 				      .flags = OUR_FLAGS };
-	if (sig == SIGSYS || sig == SIGKILL || sig == SIGSTOP || (replaying && sig == CHECKPOINT_SIGNAL))
+	if (sig == SIGKILL || sig == SIGSTOP || (replaying && sig == CHECKPOINT_SIGNAL))
 		return;
-	bool handled = wish->handler > 1;
-	bool wanted = handled || (wish->handler == 0 && is_fatal_default(sig)) || (signals_of_faults & SIGNAL_BIT(sig));
-	if (replaying)
-		wanted = signals_of_faults & SIGNAL_BIT(sig);
-	if (!wanted) {
+	bool handled = wish->handler > 1, always = ALWAYS_OURS & SIGNAL_BIT(sig);
+	if (!always && (replaying || !(handled || (wish->handler == 0 && is_fatal_default(sig))))) {
 		struct kernel_action plain = { .handler = replaying ? 0 : wish->handler,
 					       .flags = replaying ? 0 : wish->flags & ~(uint64_t)SA_RESTORER };
 		set_kernel_action(sig, &plain);
@@ -91,6 +89,8 @@ void signals_install(struct process *p, int sig)
 		order_handles_faults(p);
 	if (handled)
 		ours.flags |= wish->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT);
+	else if (always) /* ignored or blocked, it comes to us all the same, but must not end a call */
+		ours.flags |= SA_RESTART;
 	set_kernel_action(sig, &ours);
 }
 
@@ -115,7 +115,7 @@ struct kernel_action signals_action(struct thread *t, int sig, const struct kern
 
 uint64_t signals_kernel_mask(uint64_t mask)
 {
-	return replaying ? 0 : mask & ~(SIGSYS_BIT | NEVER | signals_of_faults);
+	return replaying ? 0 : mask & ~(ALWAYS_OURS | NEVER);
 }
 
 void set_kernel_mask(uint64_t mask)
@@ -138,16 +138,11 @@ void signals_early(void)
 void signals_start(const struct start_info *info)
 {
 	struct thread *t = thread_here();
-	struct kernel_action sys = { .handler = (uint64_t)on_sigsys,
-				     .restorer = (uint64_t)gate_restorer,
-				     .mask = OUR_MASK_NOW,
-				     .flags = OUR_FLAGS };
-	set_kernel_action(SIGSYS, &sys);
-	if (replaying) {
-		sys.handler = (uint64_t)on_stop;
-		sys.mask = OUR_MASK;
-		set_kernel_action(CHECKPOINT_SIGNAL, &sys);
-	}
+	if (replaying)
+		set_kernel_action(CHECKPOINT_SIGNAL, &(struct kernel_action){ .handler = (uint64_t)on_stop,
+									      .restorer = (uint64_t)gate_restorer,
+									      .mask = OUR_MASK,
+									      .flags = OUR_FLAGS });
 	t->mask = info->blocked & ~NEVER;
 	t->alt = (struct alt_stack){ .flags = SS_DISABLE };
 	t->timer = -1;
@@ -155,7 +150,7 @@ void signals_start(const struct start_info *info)
 		bool ignored = info->ignored & SIGNAL_BIT(sig);
 		t->process->actions[sig] = (struct kernel_action){ .handler = ignored };
 		/* the others are as the kernel has them after exec */
-		if (replaying || (!ignored && is_fatal_default(sig)) || (signals_of_faults & SIGNAL_BIT(sig)))
+		if (replaying || (!ignored && is_fatal_default(sig)) || (ALWAYS_OURS & SIGNAL_BIT(sig)))
 			signals_install(t->process, sig);
 	}
 	set_kernel_mask(t->mask);

@@ -1,9 +1,11 @@
 /*
  * Signals that the runtime itself lives by (SIGSYS, and those of faults) when they are sent, not raised by an
- * instruction. What could go wrong: they are lost, or not seen by who has blocked them and asks for them.
+ * instruction. What could go wrong: they are lost, or not seen by who has blocked them and asks for them, or end a call
+ * that they should not.
  */
 // run: signal=31
 #include "check.h"
+#include <sys/wait.h>
 
 static volatile sig_atomic_t count[65];
 
@@ -12,11 +14,34 @@ static void note(int sig)
 	count[sig]++;
 }
 
+/* Waits for a child while a timer sends the signal; the wait must not end before. */
+static void waits_on(int sig, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig };
+	struct itimerspec often = { { 0, 5000000 }, { 0, 5000000 } };
+	timer_t timer;
+	int status;
+	CHECK(sigaction(sig, &action, 0) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		usleep(50000);
+		_exit(7);
+	}
+	CHECK(timer_settime(timer, 0, &often, 0) == 0);
+	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+	CHECK(timer_delete(timer) == 0);
+	count[sig] = 0;
+}
+
 static void try(int sig)
 {
 	sigset_t set, pending;
 	siginfo_t info;
 	int got;
+	waits_on(sig, SIG_IGN);
+	waits_on(sig, note);
 	signal(sig, note);
 	sigemptyset(&set);
 	sigaddset(&set, sig);

@@ -34,7 +34,7 @@ HOW_MUCH = ('--percent=', '--seconds=', '--replays=')
 PARTS = {
     'calls': ['run.py', '--rounds=3'],
     'threads': ['threads.py', '--rounds=1'],
-    'orders': ['orders.py', '--rounds=2'],
+    'orders': ['orders.py', '--rounds=3'],
     'light': ['light.py', '--seconds=5'],
     'leap': ['leap.py', '--rounds=1'],
     'kernels2-{kernel}': ['kernels.py', '--rounds=2', '--threads=2', '--percent=20', '--only=^{kernel}$'],

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Every order over six workloads, without loader and compiler: build/tests/order-stress --bench.
 
-ns of CPU time per access natively and recorded (both take turns, the smallest of all rounds counts), log bytes per
-1,000 accesses before and after zstd (medians), ns per event at replay, how many replays were the same run, and the peak
-of memory, log included, natively and recorded. As tables, and as a plot for each workload.
+ns of CPU time per access natively and recorded (both take turns), log bytes per 1,000 accesses before and after zstd,
+ns per event at replay, how many replays were the same run, and the peak of memory, log included, natively and recorded.
+As tables, and as a plot for each workload. Medians of the rounds: the quickest ones are those in which the threads
+hardly met.
 """
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 
@@ -19,6 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # How many accesses, of all threads together: enough for some time slices each, or threads run one after the other.
 ACCESSES = {'pingpong': 200000}
 OTHERWISE = 4000000
+COUNTS = ('same', 'tried')
 WORKLOADS = {'updates': 'random shared updates', 'private': 'mostly private arrays, one access of a thousand anywhere',
              'visited': 'the same, one of ten', 'table': 'read-mostly table',
              'locks': 'lock-protected counters', 'pingpong': 'ping-pong of pairs'}
@@ -33,6 +36,24 @@ def schemes(settings):
     return [line.split('\t')[0] for line in text.splitlines()]
 
 
+def measure_cell(settings, scheme, workload, threads):
+    """The row of a scheme; None: it failed. Each round is a process of its own."""
+    argv = [program(settings), scheme, '--bench', f'--workload={workload}', f'--threads={threads}', '--rounds=1',
+            f'--accesses={settings.accesses or ACCESSES.get(workload, OTHERWISE)}']
+    rows = []
+    for _ in range(settings.rounds):
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=settings.limit)
+        if done.returncode:
+            print(done.stderr.strip(), file=sys.stderr)
+            return None
+        rows.append(json.loads(done.stdout))
+    return {key: sum(row[key] for row in rows) if key in COUNTS else middle([row[key] for row in rows]) for key in rows[0]}
+
+
+def middle(values):
+    return statistics.median(values) if isinstance(values[0], (int, float)) else values[0]
+
+
 def measure(settings):
     """{workload: {threads: {scheme: row}}}, and what did not end; a scheme that cannot do a workload in time has no
     row."""
@@ -42,18 +63,14 @@ def measure(settings):
             for threads in settings.threads:
                 if workload == 'pingpong' and threads % 2:
                     continue
-                argv = [program(settings), scheme, '--bench', f'--workload={workload}', f'--threads={threads}',
-                        f'--rounds={settings.rounds}', f'--accesses={settings.accesses or ACCESSES.get(workload, OTHERWISE)}']
                 try:
-                    done = subprocess.run(argv, capture_output=True, text=True, timeout=settings.limit)
+                    row = measure_cell(settings, scheme, workload, threads)
                 except subprocess.TimeoutExpired:
                     print(f'{scheme} {workload} {threads} threads: STARVES: no end after {settings.limit} s', file=sys.stderr)
                     starved.append((scheme, workload, threads))
                     continue
-                if done.returncode:
-                    print(done.stderr.strip(), file=sys.stderr)
-                    continue
-                found[workload][threads][scheme] = json.loads(done.stdout)
+                if row:
+                    found[workload][threads][scheme] = row
     return found, starved
 
 

@@ -308,6 +308,7 @@ struct call {
 	bool as_access;	   /* replay: what it wrote goes to the program as an access that others may see */
 	bool inputs_taken; /* real points to copies of what the program passes; `inputs` keeps it */
 	uint64_t inputs[6];
+	bool changes_file; /* record: one that is mapped, beside other threads: ENTRY_CHANGES */
 	bool ticket_early; /* it has its ticket, or at replay has said that it begins: call_ticket_early() */
 	bool leave_later;  /* replay: the caller waits for the tickets itself, with ticket_leave(now) */
 	void (*before_bytes)(struct call *c); /* replay: makes the memory that the recorded bytes go to */
@@ -703,13 +704,16 @@ struct file_write {
 	struct file_id target;
 	uint64_t from; /* where in the file it went */
 	bool found;    /* target counts */
-	bool alone;    /* others wait until `from` is known */
+	bool alone;    /* others wait until it is logged */
 };
 void shared_file_write_begins(struct call *c, struct file_write *w);
-void shared_file_write_ends(struct call *c, struct file_write *w);
-/* Logs what the program sees of it. */
+/* Record: any call, before it gets its counter on exit, and when it is committed. Between the two no other thread logs
+   what it has changed, if this call changes a mapped file. `writes`: shared_file_write_begins() came before. */
+void shared_file_call_ended(struct call *c, struct file_write *w, bool writes);
+void shared_file_call_logged(const struct call *c);
+/* In between: logs what the program sees of a write ... */
 void shared_file_written(struct call *c, const struct file_write *w);
-/* Record: a call that may have changed a file otherwise. */
+/* ... and of a call that may have changed a file otherwise. */
 void shared_files_changed(struct call *c);
 bool shared_file_known(int fd);
 /* Replay: mremap() of what is a copy here, with other limits than the file had. */

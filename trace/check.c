@@ -73,7 +73,7 @@ static const char *kind_flaw(const struct entry *e, const struct trace_state *st
 		return "too few numbers";
 	if (signal && (e->nr < 1 || e->nr > 64))
 		return "no such signal";
-	if (!signal && e->flags & SIGNAL_FLAGS)
+	if (!signal && e->flags & SIGNAL_FLAGS & ~(e->kind == ENTRY_SYSCALL ? ENTRY_CHANGES : 0u))
 		return "a signal's flags, but not a signal";
 	if (e->flags & ENTRY_CONTINUED && !signal && e->kind != ENTRY_SYSCALL && e->kind != ENTRY_START &&
 	    e->kind != ENTRY_MORE && e->kind != ENTRY_PAGES)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include "trace/mask.h"
 
-#define TRACE_VERSION 20 /* raised with every change of anything in this file */
+#define TRACE_VERSION 21 /* raised with every change of anything in this file */
 /* In the child of a fork, ops and accesses count from the next multiple of this power of two: what is smaller is its
    parent's. A region of --order=region, and so an op, takes up to 256 of these numbers. */
 #define FORK_SHIFT 40
@@ -103,7 +103,10 @@ struct fault_args {
 		place; /* of a hook's access that faulted in its order (SIGNAL_AT_HOOK): as signal_args.place; else 0 */
 };
 _Static_assert(offsetof(struct signal_args, place) == offsetof(struct fault_args, place), "hooks look there for both");
-#define ENTRY_TICKETS  0x08 /* tickets follow; absent: nobody else was between */
+#define ENTRY_TICKETS 0x08 /* tickets follow; absent: nobody else was between */
+#define ENTRY_CHANGES \
+	0x10 /* ENTRY_SYSCALL: it has changed a mapped file. Its counter on exit is a ticket, too, which has begun at
+		replay when its BLOCK_PATCHes are in memory */
 #define SIGNAL_BEFORE  0x10 /* ENTRY_SIGNAL: before the next call, which then runs (again) */
 #define SIGNAL_INEXACT 0x20 /* ENTRY_SIGNAL: at no event; the place is not reproduced exactly */
 #define SIGNAL_FATAL   0x40 /* ENTRY_SIGNAL, ENTRY_FAULT: the default action ended the process */

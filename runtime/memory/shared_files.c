@@ -23,6 +23,13 @@
  * A write that does not say where it goes is followed by a look at where the
  * descriptor, or the end of the file, is now. Among threads such writes to mapped
  * files are made one after the other, or it would be the place of another one.
+ *
+ * Two threads may change the same bytes. What is logged is what the memory has then,
+ * so the last who looks has seen the changes of all: looking and logging are one
+ * step among threads (`turn`), and replay makes these steps in the same order. The
+ * order is that of tickets. Who looks takes another one, by which its counter on
+ * exit goes on, and which counts as begun at replay when the bytes are in memory.
+ * Calls that may wait are made before.
  */
 #include "runtime/memory/maps.h"
 #include "runtime/runtime.h"
@@ -43,11 +50,11 @@ static struct shared_file {
 } files[SHARED_FILES];
 unsigned shared_file_count;
 static uint32_t lock;
-static uint32_t places; /* held by a write until it is known where it went */
+static uint32_t turn; /* held while bytes are looked at and logged; by some writes from before they are made */
 
 void shared_files_forked(void)
 {
-	lock = places = 0; /* another thread may have held them; it is gone */
+	lock = turn = 0; /* another thread may have held them; it is gone */
 }
 
 /* The file of a descriptor, or the one with this path. */
@@ -256,16 +263,7 @@ void shared_file_write_begins(struct call *c, struct file_write *w)
 	w->found = !one_thread && find_target(c, &w->target);
 	w->alone = w->found && is_mapped(&w->target) && !(is_positioned(c) && !appends(c));
 	if (w->alone)
-		sleep_lock(&places);
-}
-
-void shared_file_write_ends(struct call *c, struct file_write *w)
-{
-	w->found = c->result > 0 && (w->found || find_target(c, &w->target));
-	if (w->found)
-		w->from = written_at(c);
-	if (w->alone)
-		sleep_unlock(&places);
+		sleep_lock(&turn);
 }
 
 /* Bytes [from, to) of the file, where they are mapped. */
@@ -313,6 +311,30 @@ static enum fd_kind changed_by(const struct call *c, struct file_id *target)
 	    (c->nr == __NR_ioctl && (c->args[1] == FICLONE || c->args[1] == FICLONERANGE)))
 		return identify((int)c->args[0], "", target);
 	return FD_UNKNOWN;
+}
+
+static bool changes_mapped(const struct call *c)
+{
+	struct file_id target;
+	return c->result >= 0 && changed_by(c, &target) == FD_REGULAR && is_mapped(&target);
+}
+
+void shared_file_call_ended(struct call *c, struct file_write *w, bool writes)
+{
+	w->found = writes && c->result > 0 && (w->found || find_target(c, &w->target));
+	if (w->found)
+		w->from = written_at(c);
+	c->changes_file = !one_thread && (w->found ? is_mapped(&w->target) : changes_mapped(c));
+	if (c->changes_file && !w->alone)
+		sleep_lock(&turn);
+	else if (w->alone && !c->changes_file)
+		sleep_unlock(&turn);
+}
+
+void shared_file_call_logged(const struct call *c)
+{
+	if (c->changes_file)
+		sleep_unlock(&turn);
 }
 
 /* All of it. What was cut off cannot be read; if the file grows again it is zeros. */

@@ -64,15 +64,16 @@ static void record(struct call *c)
 	uint64_t place = NOT_SHOWN;
 	bool shown = (c->row->flags & SYS_WRITES) && shown_class(c->t->process, c->args[0]);
 	bool to_file = (c->row->flags & SYS_WRITES) && (shared_file_count || !one_thread);
-	struct file_write write;
+	struct file_write write = { .alone = false };
 	if (to_file)
 		shared_file_write_begins(c, &write);
 	if (shown)
 		place = shown_write(c);
 	else
 		call_kernel(c);
-	if (to_file)
-		shared_file_write_ends(c, &write);
+	bool looks = to_file || shared_file_count;
+	if (unlikely(looks))
+		shared_file_call_ended(c, &write, to_file);
 	if (unlikely(c->restart)) {
 		if (shown)
 			shown_written();
@@ -92,7 +93,7 @@ static void record(struct call *c)
 		call_block(c, BLOCK_SHOWN, shown_class(c->t->process, c->args[0]), place, 0, 0);
 	if (to_file)
 		shared_file_written(c, &write);
-	if (unlikely(shared_file_count) && c->result >= 0)
+	if (unlikely(looks) && c->result >= 0)
 		shared_files_changed(c);
 	long fault = 0;
 	for (int i = 0; i < n; i++)
@@ -100,6 +101,7 @@ static void record(struct call *c)
 	if (unlikely(fault))
 		c->result = -EFAULT;
 	commit_entry(c, 0);
+	shared_file_call_logged(c);
 	if (shown)
 		shown_written();
 	order_given(c->t);
@@ -139,7 +141,7 @@ static void replay_tickets(struct call *c, const struct entry *e, uint64_t *tick
 	const uint64_t *written = (const uint64_t *)(e + 1) + ENTRY_ARGS(e->flags);
 	*ticket = e->flags & ENTRY_TICKETS ? written[0] : c->t->ticket;
 	*now = e->flags & ENTRY_TICKETS ? written[1] : *ticket + 1;
-	c->t->ticket = *now;
+	c->t->ticket = *now + !!(e->flags & ENTRY_CHANGES);
 }
 
 void call_ticket_early(struct call *c)
@@ -182,7 +184,7 @@ void call_replay(struct call *c)
 	if (unlikely(c->before_bytes))
 		c->before_bytes(c);
 	apply(c, e);
-	bool more = e->flags & ENTRY_CONTINUED;
+	bool more = e->flags & ENTRY_CONTINUED, changes = e->flags & ENTRY_CHANGES;
 	log_take(c->t);
 	while (more) {
 		e = log_peek(c->t);
@@ -192,6 +194,8 @@ void call_replay(struct call *c)
 		more = e->flags & ENTRY_CONTINUED;
 		log_take(c->t);
 	}
+	if (unlikely(changes && ordered && !one_thread))
+		ticket_enter(now); /* who comes after it changes the same memory */
 }
 
 void call_run(struct call *c)

@@ -128,7 +128,7 @@ static __attribute__((noinline)) long run_generally(struct thread *t, unsigned n
 	for (int i = 0; i < 6; i++)
 		c.real[i] = c.args[i] = unused >> i & 1 ? 0 : c.args[i];
 	c.restart = false;
-	c.leave_later = c.ticket_early = false;
+	c.leave_later = c.ticket_early = c.changes_file = false;
 	c.before_bytes = 0;
 	c.as_access = c.inputs_taken = false;
 	run(&c);

@@ -78,14 +78,15 @@ unsigned add_tickets(struct call *c, uint8_t *end)
 {
 	if (c->row->flags & SYS_NO_ORDER)
 		return 0;
-	uint64_t now = __atomic_load_n(&tickets, __ATOMIC_RELAXED);
+	uint64_t now = unlikely(c->changes_file) ? ticket_take() : __atomic_load_n(&tickets, __ATOMIC_RELAXED);
 	bool alone = c->entry_ticket == c->t->ticket && now == c->entry_ticket + 1;
-	c->t->ticket = now;
+	unsigned changes = c->changes_file ? ENTRY_CHANGES : 0;
+	c->t->ticket = now + c->changes_file;
 	if (likely(alone))
-		return 0;
+		return changes;
 	insert_tickets((uint64_t *)(c->base + sizeof(struct entry) + 8 * sys_nargs(c->row)), end, c->entry_ticket, now);
 	c->at += 16;
-	return ENTRY_TICKETS;
+	return ENTRY_TICKETS | changes;
 }
 
 void call_done(struct call *c)

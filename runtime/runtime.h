@@ -691,7 +691,8 @@ void shared_file_unmapped(uint64_t addr, uint64_t len);
 bool shared_file_at(uint64_t addr);
 /* How far, from `at` to at most `end`, memory is all of one such file, or of none. Under space_enter(). */
 uint64_t shared_file_run(uint64_t at, uint64_t end, bool *file);
-void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len);
+/* `stays`: it is mapped at the old place as well, from now on (MREMAP_DONTUNMAP). */
+void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len, bool stays);
 void shared_files_forked(void);
 /* Record: the call has changed these bytes, or brought them into sight. */
 void shared_file_log(struct call *c, uint64_t at, uint64_t len);
@@ -717,7 +718,7 @@ void shared_file_written(struct call *c, const struct file_write *w);
 void shared_files_changed(struct call *c);
 bool shared_file_known(int fd);
 /* Replay: mremap() of what is a copy here, with other limits than the file had. */
-long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len);
+long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len, bool stays);
 /* Replay: changes memory that the program itself may not be allowed to write. */
 void shared_file_patch(uint64_t addr, const void *data, uint32_t n);
 

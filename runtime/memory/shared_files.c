@@ -164,13 +164,14 @@ bool shared_file_at(uint64_t addr)
 	return file;
 }
 
-void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len)
+void shared_file_moved(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len, bool stays)
 {
 	struct shared_file moved = { 0 };
 	for (unsigned i = 0; i < shared_file_count; i++)
 		if (from >= files[i].addr && from < files[i].addr + files[i].len)
 			moved = files[i];
-	shared_file_unmapped(from, old_len);
+	if (!stays)
+		shared_file_unmapped(from, old_len);
 	shared_file_unmapped(to, new_len);
 	moved.offset += from - moved.addr;
 	moved.addr = to;
@@ -396,7 +397,7 @@ static int protection_at(uint64_t addr)
 	return protection;
 }
 
-long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len)
+long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len, bool stays)
 {
 	int protection = protection_at(from), flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	old_len = ALIGN_UP(old_len, page_size);
@@ -411,7 +412,8 @@ long shared_file_remap(uint64_t from, uint64_t old_len, uint64_t to, uint64_t ne
 	if (is_error(r))
 		return r;
 	copy_pages(to, from, MIN(old_len, new_len));
-	SYS2(__NR_munmap, from, old_len);
+	if (!stays)
+		SYS2(__NR_munmap, from, old_len);
 	SYS3(__NR_mprotect, to, new_len, protection);
 	return r;
 }

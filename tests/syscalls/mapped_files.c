@@ -1,8 +1,8 @@
 /*
  * Files that are mapped shared, and changed by calls. What could go wrong: at replay the mapping is a copy, which only
- * follows what the log tells of, also of a mapping with a hole in it; advice by which memory forgets its bytes, while the
- * file keeps them, for a range of both kinds; a copy of the file that was kept for its times, which stores to a mapping
- * need not change.
+ * follows what the log tells of, also of a mapping with a hole in it, or one that moves and stays; advice by which
+ * memory forgets its bytes, while the file keeps them, for a range of both kinds; a copy of the file that was kept for
+ * its times, which stores to a mapping need not change.
  */
 // run: varies
 #include "check.h"
@@ -11,6 +11,9 @@
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
 #endif
@@ -107,6 +110,20 @@ static void holed(size_t page)
 	say("around a hole: '%s' '%s'", at, at + 2 * page);
 }
 
+/* Mapped at another place, and still at the first one. */
+static void doubled(size_t page)
+{
+	int fd = file("doubled", (off_t)(2 * page));
+	char *at = map(fd, 2 * page);
+	char *also = mremap(at, 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+
+	say("mapped twice: %d", also != MAP_FAILED); /* older kernels do this for memory without a file only */
+	CHECK(pwrite(fd, "front", 6, 0) == 6 && pwrite(fd, "back", 5, (off_t)page) == 5);
+	say("at the first place: '%s' '%s'", at, at + page);
+	if (also != MAP_FAILED)
+		say("at the other: '%s' '%s'", also, also + page);
+}
+
 static void advised(char *at)
 {
 	strcpy(at, "hello");
@@ -165,6 +182,7 @@ int main(void)
 	appended(fd, at);
 	advised(at);
 	holed(page);
+	doubled(page);
 	advised_together(page, MADV_DONTNEED);
 	advised_together(page, MADV_DONTNEED_LOCKED);
 	advised_together(page, MADV_REMOVE);

@@ -296,7 +296,7 @@ static void remap_again(struct call *c)
 		return;
 	uint64_t to = (uint64_t)c->result, flags = (a[3] & MREMAP_DONTUNMAP) | MREMAP_MAYMOVE | MREMAP_FIXED;
 	if (shared_file_at(a[0]))
-		require(c, shared_file_remap(a[0], a[1], to, a[2]));
+		require(c, shared_file_remap(a[0], a[1], to, a[2], a[3] & MREMAP_DONTUNMAP));
 	else
 		require(c, SYS5(__NR_mremap, a[0], a[1], a[2], to == a[0] ? 0 : flags, to));
 }
@@ -321,7 +321,7 @@ void special_mremap(struct call *c)
 	if (!is_error(c->result)) {
 		known_sites_unmapped(a[0], a[1]);
 		if (file)
-			shared_file_moved(a[0], a[1], (uint64_t)c->result, a[2]);
+			shared_file_moved(a[0], a[1], (uint64_t)c->result, a[2], a[3] & MREMAP_DONTUNMAP);
 	}
 	if (!replaying)
 		entry_finish(c);

@@ -16,9 +16,13 @@ long sync_run(struct thread *t)
 		if (unlikely(races_watch))
 			races_returned(t, (uint64_t)f, args, r);
 		if (likely(r != SYNC_INTERRUPTED)) {
-			/* sem_wait has the token: who is cancelled now would lose it, and the type of cancellation is
-			   still the one for waiting */
-			bool later = f == sync_sem_take && !r;
+			/*
+			 * sem_wait has the token: who is cancelled now would lose it, and the type of cancellation is
+			 * still the one for waiting. A function of libc that allocates inside a group is in the middle
+			 * of what other threads must not see: a handler's accesses would end the group. An open bracket
+			 * tells: see order_before_op().
+			 */
+			bool later = (f == sync_sem_take && !r) || (t->hooked && t->self->events & 1);
 			if (unlikely(t->held || replaying) && !later) {
 				regs_returned(&t->regs, (uint64_t)r);
 				signals_deliver(t, false);

@@ -125,7 +125,7 @@ static void set_up(struct order_thread *t)
 
 	own->self = order_self(t->slot);
 	own->self->mine = word_owned_by(t->slot);
-	own->fenced = 0;
+	own->fenced = own->waited = 0;
 	own->contest = CONTEST_ASKED;
 	own->cut = &t->cut;
 	t->cut = (struct order_cut){
@@ -172,6 +172,8 @@ static bool record_access(struct order_thread *t, struct access *a)
 		else
 			outcome = claims_access(t, p, a);
 	} while (unlikely(outcome == LOOK_AGAIN));
+	if (unlikely(own->waited))
+		hold_got(own);
 	t->event = own->self->events / 2;
 	return outcome == DONE;
 }
@@ -193,6 +195,7 @@ static void forget_others(struct order_thread *t)
 static void record_forked(struct order_thread *t)
 {
 	pages_forked();
+	hold_open(); /* whoever had that lock, or starved, is not here */
 	forget_others(t);
 }
 

@@ -94,6 +94,7 @@ struct region_thread {
 	uint8_t *claims;  /* per page; 0: no claims, all pages are fine (the tool) */
 	uint64_t fenced;  /* region whose beginning every thread can see */
 	uint32_t sampled; /* accesses of fine pages until the next sample */
+	uint32_t waited;  /* looks at words that others held, for the access under way: region_hold.c */
 	uint64_t let_go;  /* its last region that used the pages which it has let go of */
 	uint32_t ranges, pieces;
 	struct held range[REGION_RANGES]; /* that are held */
@@ -260,6 +261,9 @@ void words_collect(struct order_thread *t, uint64_t page);
 /* ---- region_hold.c ----------------------------------------------------------------------------------------------- */
 
 void hold_open(void);
+/* This thread waits for words, one look more; it has got them, if waited is not 0. */
+void hold_waits(struct region_thread *own);
+void hold_got(struct region_thread *own);
 /* Keeps others away from the range, too, until hold_drop(). Leaves the bracket open. */
 void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);
 void hold_drop(struct order_thread *t, bool done);

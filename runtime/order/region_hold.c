@@ -6,10 +6,44 @@
 #include "region.h"
 
 static uint32_t patience; /* a lock: one at a time among those whom others keep disturbing */
+static uint32_t starving; /* threads that have waited for long for what others hold */
 
 void hold_open(void)
 {
-	patience = 0;
+	patience = starving = 0;
+}
+
+/*
+ * Threads that hold the same words in one call after the other leave them free for some instructions in between, and
+ * who comes by its locks alone may miss these moments for seconds. So who has waited for long says so, and who is about
+ * to hold something lets the others have their turn first. Not for ever: who starves may wait for something else that
+ * this thread has, a lock of libc's.
+ */
+#define LONG_WAIT 44 /* looks, of which some have yielded: where others want the processor, that is long */
+#define WAY_MOST  500
+
+void hold_waits(struct region_thread *own)
+{
+	if (own->waited < LONG_WAIT && ++own->waited == LONG_WAIT)
+		__atomic_fetch_add(&starving, 1, __ATOMIC_RELAXED);
+}
+
+void hold_got(struct region_thread *own)
+{
+	if (own->waited == LONG_WAIT)
+		__atomic_fetch_sub(&starving, 1, __ATOMIC_RELAXED);
+	own->waited = 0;
+}
+
+static void give_way(struct region_thread *own)
+{
+	if (likely(!__atomic_load_n(&starving, __ATOMIC_RELAXED)))
+		return;
+	bracket_close(own);
+	for (unsigned looked = 0; looked < WAY_MOST && __atomic_load_n(&starving, __ATOMIC_RELAXED);) {
+		region_answer(own);
+		order_relax(&looked);
+	}
 }
 
 static uint64_t next_page(uint64_t at, uint64_t to)
@@ -142,6 +176,7 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 		return;
 	region_answer(own);
 	give_back(t, false);
+	give_way(own);
 	add_range(own,
 		  (struct held){ addr / GRANULE * GRANULE, (addr + size + GRANULE - 1) / GRANULE * GRANULE, kind });
 	bool disowned = false; /* then it is tried again at once: who owned words may come again */
@@ -153,10 +188,14 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 			order_lock(&patience);
 			patient = true;
 		}
-		if (!disowned)
+		if (!disowned) {
+			hold_waits(own);
 			order_relax(&looked);
+		}
 		disowned = false;
 	}
+	if (unlikely(own->waited))
+		hold_got(own);
 	if (patient)
 		order_unlock(&patience);
 }

@@ -41,6 +41,7 @@ static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t
 
 	bracket_close(own);
 	region_answer(own);
+	hold_waits(own);
 	order_relax(looked);
 	bracket_open(own);
 }

@@ -34,7 +34,8 @@
  *    holder waits for brackets and for words, and takes the locks of further pages only if they are free; a word's
  *    holder, once it has closed its bracket, takes no other lock, and waits for nothing but brackets (of who owned the
  *    granule). So no wait is circular. Who asks another thread waits for its answer with its own bracket closed,
- *    answers meanwhile, and does not wait for long.
+ *    answers meanwhile, and does not wait for long. Who lets others go first before it holds a range (region_hold.c)
+ *    has nothing, and does so for a while only.
  * 4. No edge is circular: replay does not deadlock. The source region of an edge began before the sink's began, since
  *    it was seen to have begun when the sink's bracket was closed and cut. A region has no wait inside it: an edge
  *    cuts, and so does `pause`, before anything else at which replay may wait. So the end of a region needs only its

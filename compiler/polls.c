@@ -95,10 +95,10 @@ void polls_find(LLVMValueRef function, bool (*hooked)(void *arg, LLVMBasicBlockR
 	free(s.done);
 }
 
-/* A variable of the function: jumps until the next look. A byte, so that it begins anew by itself: one instruction and
-   one branch that is not taken. */
 _Static_assert(HOOK_POLL_EACH == 256, "as many as a byte has values");
 
+/* A variable of the function: jumps until the next look. A byte, so that it begins anew by itself: one instruction and
+   one branch that is not taken. */
 static LLVMValueRef make_counter(struct module *m, LLVMValueRef function)
 {
 	LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));

@@ -321,8 +321,7 @@ static void refuse_unannounced(const struct call *c)
 		cannot("the program makes libc start a thread of its own (aio_read() and its kin, getaddrinfo_a(), or "
 		       "SIGEV_THREAD of timer_create() or mq_notify()), which cannot be recorded\n"
 		       "heddle: let it do this in a thread that it creates itself, which waits for the file or name, "
-		       "or with "
-		       "SIGEV_SIGNAL and sigwaitinfo() for the timer or queue");
+		       "or with SIGEV_SIGNAL and sigwaitinfo() for the timer or queue");
 }
 
 void thread_clone(struct call *c)

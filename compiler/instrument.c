@@ -569,6 +569,7 @@ int instrument_last(LLVMModuleRef module)
 	rewrite_end();
 	held_end();
 	emit_end();
+	marks_remove(&m);
 	close_module(&m);
 	return 1;
 }

@@ -191,6 +191,7 @@ void groups_copy(struct module *m);
    marked */
 void mark_left_out(struct module *m, LLVMValueRef inst, const char *why);
 const char *marked_left_out(struct module *m, LLVMValueRef inst);
+void marks_remove(struct module *m); /* before code is generated, which would keep them in mind */
 
 /* harmless.c: can it be among hooked accesses in one bracket? anywhere: also jumps, and values that come together */
 bool is_harmless(LLVMValueRef inst);

@@ -1,109 +1,62 @@
 /*
- * Marks that outlive the optimiser: groups of accesses are kept by what merges or vectorises them, and are lost by all
- * else, which is the safe side. Each instruction is in one group for all and in one for its reason. The list of groups,
- * with their reasons, is part of the module.
+ * Marks that outlive the optimiser. They are written as annotations of the memory model (!mmra), a pair of our prefix
+ * and the reason: what makes several accesses one, CSE and both vectorisers among them, keeps such pairs where all have
+ * some with the prefix, and whatever does not know them loses them, which is the safe side. (Access groups, which look
+ * as if they were made for it, are lost by the vectoriser of straight code.)
  */
-#include <stdlib.h>
 #include <string.h>
 #include "compiler/internal.h"
 
-#define LIST "heddle.left_out"
-
-static struct group {
-	LLVMValueRef node; /* as a value: there is one for each node */
-	const char *why;
-} * groups; /* while one of the two entries runs; the first is for all */
-static size_t count;
+#define PREFIX "heddle.left_out"
 
 static unsigned kind(const struct module *m)
 {
-	return LLVMGetMDKindIDInContext(m->context, "llvm.access.group", 17);
-}
-
-static void note_group(LLVMValueRef node, const char *why)
-{
-	groups = realloc(groups, (count + 1) * sizeof *groups);
-	if (!groups)
-		compiler_die("out of memory");
-	groups[count++] = (struct group){ node, why };
-}
-
-static LLVMValueRef add_group(struct module *m, const char *why)
-{
-	LLVMMetadataRef node = plugin_distinct_node(m->context);
-	LLVMMetadataRef text = LLVMMDStringInContext2(m->context, why, strlen(why)), row[] = { node, text };
-	unsigned len;
-
-	LLVMAddNamedMetadataOperand(m->module, LIST,
-				    LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, row, 2)));
-	/* its own text: the caller's will be gone when the other entry runs */
-	note_group(LLVMMetadataAsValue(m->context, node), LLVMGetMDString(LLVMMetadataAsValue(m->context, text), &len));
-	return groups[count - 1].node;
+	return LLVMGetMDKindIDInContext(m->context, "mmra", 4);
 }
 
 void mark_left_out(struct module *m, LLVMValueRef inst, const char *why)
 {
-	LLVMValueRef own = NULL;
+	LLVMMetadataRef pair[] = { LLVMMDStringInContext2(m->context, PREFIX, strlen(PREFIX)),
+				   LLVMMDStringInContext2(m->context, why, strlen(why)) };
 
-	if (!LLVMGetNamedMetadataNumOperands(m->module, LIST)) {
-		count = 0;
-		add_group(m, "several accesses that cannot race were made one");
-	}
-	for (size_t i = 1; i < count && !own; i++)
-		if (!strcmp(groups[i].why, why))
-			own = groups[i].node;
-	if (!own)
-		own = add_group(m, why);
-	LLVMMetadataRef both[] = { LLVMValueAsMetadata(groups[0].node), LLVMValueAsMetadata(own) };
-	LLVMSetMetadata(inst, kind(m), LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, both, 2)));
+	LLVMSetMetadata(inst, kind(m), LLVMMetadataAsValue(m->context, LLVMMDNodeInContext2(m->context, pair, 2)));
 }
 
-/* The list that the early entry has left in the module. */
-static void read_list(struct module *m)
+/* The reason, if the node is such a pair. */
+static const char *reason(LLVMValueRef node)
 {
-	unsigned n = LLVMGetNamedMetadataNumOperands(m->module, LIST), len;
-	LLVMValueRef *rows = calloc(n + 1, sizeof *rows), parts[2];
+	LLVMValueRef pair[2];
+	unsigned len;
 
-	if (!rows)
-		compiler_die("out of memory");
-	LLVMGetNamedMetadataOperands(m->module, LIST, rows);
-	count = 0;
-	for (unsigned i = 0; i < n; i++) {
-		LLVMGetMDNodeOperands(rows[i], parts);
-		note_group(parts[0], LLVMGetMDString(parts[1], &len));
-	}
-	free(rows);
+	if (!LLVMIsAMDNode(node) || LLVMGetMDNodeNumOperands(node) != 2)
+		return NULL;
+	LLVMGetMDNodeOperands(node, pair);
+	if (!pair[0] || !LLVMIsAMDString(pair[0]) || strcmp(LLVMGetMDString(pair[0], &len), PREFIX) != 0)
+		return NULL;
+	return pair[1] && LLVMIsAMDString(pair[1]) ? LLVMGetMDString(pair[1], &len) : NULL;
 }
 
-static const struct group *find(LLVMValueRef node)
-{
-	for (size_t i = 0; i < count; i++)
-		if (groups[i].node == node)
-			return &groups[i];
-	return NULL;
-}
-
-/* One group is its own list. */
+/* One pair is its own list. Of several reasons, the first. */
 const char *marked_left_out(struct module *m, LLVMValueRef inst)
 {
-	LLVMValueRef marks = LLVMGetMetadata(inst, kind(m)), nodes[65];
-	const char *why = NULL;
-	bool common = false;
+	LLVMValueRef marks = LLVMGetMetadata(inst, kind(m)), nodes[64];
+	const char *why = marks ? reason(marks) : NULL;
+	unsigned n = marks && !why ? (unsigned)LLVMGetMDNodeNumOperands(marks) : 0;
 
-	if (!marks || !LLVMGetNamedMetadataNumOperands(m->module, LIST))
+	if (n > sizeof nodes / sizeof *nodes)
 		return NULL;
-	if (!count)
-		read_list(m);
-	unsigned n = (unsigned)LLVMGetMDNodeNumOperands(marks);
-	if (n > 64)
-		return NULL;
-	LLVMGetMDNodeOperands(marks, nodes + 1);
-	nodes[0] = marks;
-	for (unsigned i = 0; i <= n; i++) {
-		const struct group *g = find(nodes[i]);
-		common |= g == groups;
-		if (g && (!why || g != groups))
-			why = g->why;
-	}
-	return common ? why : NULL;
+	if (n)
+		LLVMGetMDNodeOperands(marks, nodes);
+	for (unsigned i = 0; i < n && !why; i++)
+		why = reason(nodes[i]);
+	return why;
+}
+
+void marks_remove(struct module *m)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
+		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+			for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+				if (marked_left_out(m, i))
+					LLVMSetMetadata(i, kind(m), NULL);
 }

@@ -667,7 +667,7 @@ int main(void)
 		sum += digest(&copy);
 	}
 	pthread_join(t, 0);
-	return sum < 0;
+	return squares.x < 0 || squares.y < 0;
 }
 """, STATE + '__attribute__((noinline)) long digest(const struct state *restrict s)\n{\n\treturn s->step + s->a + s->b + s->c + s->d + s->e;\n}\n', 'reads'),
 }
@@ -685,6 +685,50 @@ def case_copies_of_a_result(t):
         lines = t.run_well([t.heddle, 'dump', '--sites', '--json', t.path(name, 'program')]).out.decode().splitlines()
         copies = [site for site in map(json.loads, lines) if os.path.basename(site.get('file', '')) == 'main.c' and site['kind'] == kind and site['hooked']]
         t.check(copies, f'{name}: no copy has a hook')
+
+
+NEIGHBOURS = """#include <pthread.h>
+#include <stdlib.h>
+struct pair { double x, y; } *set, *squares, *mixed;
+__attribute__((noinline)) static void measure(struct pair *restrict to, const struct pair *from)
+{
+	to->x = from->x * from->x, to->y = from->y * from->y; /* none can race */
+}
+__attribute__((noinline)) static void note(struct pair *p, double by)
+{
+	p->x += by, p->y += by; /* one can */
+}
+static void *work(void *arg)
+{
+	for (int i = 0; i < 1000; i++) {
+		measure(squares, set);
+		note(mixed, i);
+	}
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	(void)argv;
+	set = malloc(sizeof *set), squares = malloc(sizeof *squares), mixed = malloc(sizeof *mixed);
+	set->x = argc, set->y = 2 * argc, mixed->x = mixed->y = 0;
+	pthread_create(&t, 0, work, 0);
+	mixed->y = argc;
+	pthread_join(t, 0);
+	return squares->x < 0 || squares->y < 0 || mixed->x < 0;
+}
+"""
+
+
+def case_neighbours(t):
+    """Accesses that the optimiser makes one: left out if all of them were, and hooked if one was not."""
+    write(t, 'neighbours.c', NEIGHBOURS)
+    t.run_well([tool(t, 'heddle-cc'), '--select=races', '-O2', '-g', '-pthread', '-o', t.path('neighbours'), t.path('neighbours.c')])
+    lines = t.run_well([t.heddle, 'dump', '--sites', '--json', t.path('neighbours')]).out.decode().splitlines()
+    sites = {function: [s for s in map(json.loads, lines) if s['function'] == function and s['kind'] != 'poll'] for function in ('measure', 'note')}
+    both = [s for s in sites['measure'] if s['size'] == 16]
+    t.check(both and not any(s['hooked'] for s in sites['measure']), f'measure: {sites["measure"]}')
+    t.check({s['kind'] for s in sites['note'] if s['hooked']} == {'load', 'store'}, f'note: {sites["note"]}')
 
 
 def case_wrapped_functions(t):

@@ -318,6 +318,8 @@ static bool groups_apart(const struct part *a, unsigned x, const struct part *b,
 
 	if (!known) {
 		known = all_apart(&g->all, x, &h->all, y) ? 1 : 2;
+		if (known == 1)
+			terms_have_paid();
 		*map_enter(&answers, key) = known;
 	}
 	return known == 1 || (!(g->one && h->one) && all_apart(a, x, b, y));

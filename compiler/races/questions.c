@@ -12,6 +12,7 @@ enum {
 	STEPS_OF_SIMPLE = 20000,  /* the same, made simpler */
 	STEPS_OF_SECOND = 500000, /* all second opinions */
 	STEPS_OF_ALL = 12000000,  /* for a program */
+	STEPS_IN_VAIN = 4000000,  /* for one of which nothing has become known */
 };
 
 /* Z3's two ways of arithmetic: the older one takes a third of the time for most questions, but gives up on some that
@@ -19,11 +20,11 @@ enum {
 enum { OLDER = 2, NEWER = 6 };
 
 static Z3_context z;
-static Z3_tactic tactic; /* for a question that is asked once: unknowns that are a sum of others go */
-static Z3_solver solver; /* for questions among the facts, as they come; NULL: none was asked yet */
-static size_t told;	 /* facts that it knows */
-static uint64_t steps, second;
-static Z3_ast *facts; /* that were asserted since the question began */
+static Z3_tactic tactic;	     /* for a question that is asked once: unknowns that are a sum of others go */
+static Z3_solver solver;	     /* for questions among the facts, as they come; NULL: none was asked yet */
+static size_t told;		     /* facts that it knows */
+static uint64_t steps, second, paid; /* paid: steps that what has become known is worth */
+static Z3_ast *facts;		     /* that were asserted since the question began */
 static size_t fact_count, fact_room;
 /*
  * Most questions are asked again, since unknowns have the same names in all that are asked of the same places. A list
@@ -48,7 +49,7 @@ void solver_close(void)
 	free(facts);
 	facts = NULL;
 	fact_room = fact_count = 0;
-	steps = second = 0;
+	steps = second = paid = 0;
 	map_free(&lists);
 	map_free(&answers);
 	relevant_end();
@@ -141,7 +142,12 @@ static Z3_lbool check(Z3_solver s, unsigned most)
 
 bool terms_is_over(void)
 {
-	return steps > STEPS_OF_ALL;
+	return steps > STEPS_OF_ALL || steps > STEPS_IN_VAIN + paid;
+}
+
+void terms_have_paid(void)
+{
+	paid += STEPS_OF_PAIR;
 }
 
 static void forget_solver(void)

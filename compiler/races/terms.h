@@ -49,8 +49,9 @@ bool terms_surely(Z3_ast fact);
 bool terms_same(Z3_ast a, Z3_ast b);
 bool terms_may_touch_if(void (*suppose)(const struct frame *a, const struct frame *b), const struct frame *f,
 			const struct frame *g, Z3_ast a, Z3_ast b, uint64_t size);
-bool terms_is_over(void); /* has the solver taken all the steps that it may for a program? */
-void terms_close(void);	  /* for good */
+bool terms_is_over(void);   /* has the solver taken all the steps that it may for a program? */
+void terms_have_paid(void); /* two places were found to be apart: it may go on for longer */
+void terms_close(void);	    /* for good */
 
 /* views.c: what is known of one place as one thread comes to it. Made once, and asked about for each pair. */
 struct view {

@@ -204,7 +204,6 @@ bool is_unoptimised(LLVMValueRef function);
 /* plugin.cpp: what LLVM-C does not offer */
 LLVMBasicBlockRef plugin_split(LLVMValueRef before);
 void plugin_erase_metadata(LLVMModuleRef module, const char *name);
-LLVMMetadataRef plugin_distinct_node(LLVMContextRef context);
 /* Where code can be put that runs after the call has returned. */
 LLVMValueRef plugin_after(LLVMValueRef call);
 void plugin_keep(LLVMModuleRef module, LLVMValueRef global);

@@ -289,12 +289,6 @@ bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block)
 	return loop && loop->contains(unwrap(block));
 }
 
-/* A node that is equal to no other, for lists that grow later. */
-LLVMMetadataRef plugin_distinct_node(LLVMContextRef context)
-{
-	return wrap(MDNode::getDistinct(*unwrap(context), {}));
-}
-
 /* ---- copies of loops --------------------------------------------------------------------------------------------- */
 
 void plugin_tidy_loops(LLVMValueRef function)

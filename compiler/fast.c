@@ -28,9 +28,12 @@ uint64_t __heddle_string_claimed(struct hook_self *self, const char *string, uin
 				 uint8_t kind);
 void __heddle_close(struct hook_self *self, uint64_t events);
 _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
+_Bool __heddle_nest(struct hook_self *self, uint64_t events, uint64_t rounds, uint64_t accesses);
 _Bool __heddle_worth(uint64_t more);
 _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
 		       uint8_t kind);
+_Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint8_t kind);
+void __heddle_pass_poll(struct hook_self *self);
 void __heddle_cancel(struct hook_self *self, uint64_t events);
 void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 HOOK_CALL void __heddle_mended(struct hook_self *self);
@@ -259,6 +262,12 @@ INLINE _Bool __heddle_rounds(struct hook_self *self, uint64_t events, uint64_t m
 	return both(more < HOOK_ROUNDS_MAX, events + 2 * (more + 1) * each < self->group_until);
 }
 
+/* The same of loops in a loop, with at most so many rounds of them all. The copy passes polls without a look. */
+INLINE _Bool __heddle_nest(struct hook_self *self, uint64_t events, uint64_t rounds, uint64_t accesses)
+{
+	return both(events + 2 * accesses < self->group_until, GET(self->polls) + rounds < self->poll_until);
+}
+
 /* And is it worth it? For few rounds what is checked before the loop costs more than what is saved in it. */
 INLINE _Bool __heddle_worth(uint64_t more)
 {
@@ -282,6 +291,18 @@ INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, 
 	if (last - page > 1)
 		return __heddle_pages(self, page, last, kind);
 	return ((page | last) < HOOK_PAGES) && (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
+}
+
+/* Is all of it claimed? Not if it is much: that takes as long, and loops in a loop seldom access all between. */
+INLINE _Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint8_t kind)
+{
+	return ok && size <= HOOK_BYTES_MAX && pages_claimed(self, first, first + size - 1, kind);
+}
+
+/* What a poll counts. */
+INLINE void __heddle_pass_poll(struct hook_self *self)
+{
+	PUT(self->polls, GET(self->polls) + 1);
 }
 
 /* Not in one bracket. Nothing has been done in it. */

@@ -21,7 +21,8 @@
  *
  * A loop in which nothing waits or calls is in one bracket. Its accesses count in a register, and look at their claims
  * and at no more (compiler/held.c); a loop in it whose accesses are all known before it begins also has a copy without
- * any hooks (compiler/loops.c):
+ * any hooks (compiler/loops.c), and so has a nest, a loop with loops in it, if they are known to lie within bounds; its
+ * copy counts accesses and polls as it goes:
  *
  *	events = opened = self->events |= 1
  *	if (self->claims[addr >> HOOK_PAGE_SHIFT & self->mask] & kind  &&  events < limit)

@@ -245,18 +245,24 @@ struct plugin_range {
 };
 struct loop_copier {
 	void *arg;
-	/* A loop is looked at. False: it is not wanted. */
-	bool (*begin)(void *arg, LLVMBasicBlockRef header);
+	/* A loop is looked at, or a nest: a loop with loops in it. False: it is not wanted. */
+	bool (*begin)(void *arg, LLVMBasicBlockRef header, bool nest);
 	/* The hooked ranges of an instruction, -1: it cannot be in such a loop. */
 	int (*ranges)(void *arg, LLVMValueRef inst, struct plugin_range to[2]);
-	/* One of them begins at `first`, and moves on by `stride` (NULL: does not). False: it cannot be checked. */
+	/* One of them begins at `first`, and moves on by `stride` (NULL: does not); in a nest it lies between `first`
+	   and so many bytes behind. False: it cannot be checked. */
 	bool (*add)(void *arg, struct plugin_copying *c, const void *first, const void *stride,
 		    const struct plugin_range *range);
-	/* The loop is suited, and goes round `more` times after the first: builds what check() needs, then what says
-	   whether the copy may run. */
+	/* The loop is suited, and goes round `more` times after the first; of a nest, so often do all loops together at
+	   most. Builds what says whether it is worth to look further, what check() needs, and what says whether the
+	   copy may run. accesses: of a nest, at most so many. */
+	LLVMValueRef (*worth)(void *arg, LLVMValueRef at, LLVMValueRef more);
 	void (*expand)(void *arg, struct plugin_copying *c, LLVMValueRef at);
-	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMValueRef more);
+	LLVMValueRef (*check)(void *arg, LLVMValueRef at, LLVMValueRef more, LLVMValueRef accesses);
 	void (*after_copy)(void *arg, LLVMValueRef at);
+	bool (*is_poll)(void *arg, LLVMValueRef inst);
+	/* Before `at`, in its copy: so many of its accesses, and polls, have been passed. */
+	void (*count)(void *arg, LLVMValueRef at, unsigned accesses, unsigned polls);
 };
 void plugin_copy_loops(LLVMValueRef function, const struct loop_copier *copier);
 /* How far is b behind a, if that is always the same? */

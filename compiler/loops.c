@@ -12,6 +12,12 @@
  *
  * Only loops that are left at the end of a round, and whose hooked accesses are made in every round: so their number is
  * known, and all addresses up to the last are accessed. Nothing in such a loop waits or calls.
+ *
+ * Inner loops are often short, and then that check costs as much as the hooks. So a nest, a loop with up to two levels
+ * of loops in it, is copied as a whole if everything in it is bounded before it begins: rounds, accesses, addresses.
+ * Its copy counts accesses and polls as they come, so it may leave some out; all that is checked before is that what
+ * lies within the bounds is claimed. What is bounded too generously, or has gaps that are another thread's, runs as if
+ * it were no nest.
  */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
@@ -40,6 +46,7 @@ struct copying {
 	struct together together[TOGETHER_MOST];
 	size_t together_count;
 	LLVMValueRef accesses;
+	bool nest; /* a stride is how far an access may reach */
 };
 
 static int compare(const void *a, const void *b)
@@ -49,10 +56,11 @@ static int compare(const void *a, const void *b)
 	return (x->inst > y->inst) - (x->inst < y->inst);
 }
 
-static bool begin(void *arg, LLVMBasicBlockRef header)
+static bool begin(void *arg, LLVMBasicBlockRef header, bool nest)
 {
 	struct copying *c = arg;
 
+	c->nest = nest;
 	c->held = held_of(header);
 	c->each = c->together_count = 0;
 	return c->held;
@@ -159,14 +167,14 @@ static void expand(void *arg, struct plugin_copying *copying, LLVMValueRef at)
 }
 
 /* So many accesses may be more than a held bracket has room for: then others get their turn before. */
-static LLVMValueRef make_room(struct copying *c, LLVMValueRef self, LLVMValueRef worth)
+static LLVMValueRef make_room(struct copying *c, LLVMValueRef self)
 {
 	struct module *m = c->m;
 	const struct held *h = c->held;
 	LLVMValueRef events = held_get(m, h, HELD_EVENTS), limit = held_get(m, h, HELD_LIMIT);
 	LLVMValueRef opened = held_get(m, h, HELD_OPENED);
 	LLVMValueRef end = LLVMBuildAdd(builder, events, LLVMBuildShl(builder, c->accesses, number(m, 1), ""), "");
-	LLVMValueRef full = LLVMBuildAnd(builder, worth, LLVMBuildICmp(builder, LLVMIntUGE, end, limit, ""), "");
+	LLVMValueRef full = LLVMBuildICmp(builder, LLVMIntUGE, end, limit, "");
 
 	events = CALL_FAST(publish_if, full, events, opened);
 	held_set(h, HELD_EVENTS, events);
@@ -175,22 +183,58 @@ static LLVMValueRef make_room(struct copying *c, LLVMValueRef self, LLVMValueRef
 	return events;
 }
 
-static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMValueRef more)
+static LLVMValueRef worth(void *arg, LLVMValueRef at, LLVMValueRef more)
+{
+	(void)arg;
+	position(at);
+	return CALL_FAST(worth, more);
+}
+
+static LLVMValueRef is_claimed(struct copying *c, const struct together *t, LLVMValueRef ok, LLVMValueRef self,
+			       LLVMValueRef more)
+{
+	struct module *m = c->m;
+	LLVMValueRef size = number(m, (uint64_t)(t->to - t->from));
+	LLVMValueRef kind = kind_number(m, t->writes ? HOOK_WRITE : HOOK_READ);
+
+	if (c->nest)
+		return CALL_FAST(span, ok, self, t->first, LLVMBuildAdd(builder, t->stride, size, ""), kind);
+	return CALL_FAST(claimed, ok, self, t->first, t->stride, more, size, kind);
+}
+
+/* Of a nest, what is checked are bounds. It passes polls, too, without a look: none of them may be one that the runtime
+   waits for. */
+static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMValueRef more, LLVMValueRef accesses)
 {
 	struct copying *c = arg;
 	struct module *m = c->m;
 
 	position(at);
-	c->accesses = LLVMBuildMul(builder, LLVMBuildAdd(builder, more, number(m, 1), ""), number(m, c->each), "");
-	LLVMValueRef self = call_fast(FAST_current, NULL, 0);
-	LLVMValueRef worth = CALL_FAST(worth, more), events = make_room(c, self, worth);
-	LLVMValueRef ok = LLVMBuildAnd(builder, worth, CALL_FAST(rounds, self, events, more, number(m, c->each)), "");
-	for (size_t i = 0; i < c->together_count; i++) {
-		const struct together *t = &c->together[i];
-		ok = CALL_FAST(claimed, ok, self, t->first, t->stride, more, number(m, (uint64_t)(t->to - t->from)),
-			       kind_number(m, t->writes ? HOOK_WRITE : HOOK_READ));
-	}
+	if (!c->nest)
+		accesses = LLVMBuildMul(builder, LLVMBuildAdd(builder, more, number(m, 1), ""), number(m, c->each), "");
+	c->accesses = accesses;
+	LLVMValueRef self = call_fast(FAST_current, NULL, 0), events = make_room(c, self);
+	LLVMValueRef ok = c->nest ? CALL_FAST(nest, self, events, more, accesses) :
+				    CALL_FAST(rounds, self, events, more, number(m, c->each));
+	for (size_t i = 0; i < c->together_count; i++)
+		ok = is_claimed(c, &c->together[i], ok, self, more);
 	return ok;
+}
+
+static bool is_poll(void *arg, LLVMValueRef inst)
+{
+	return shape_of(arg, inst) == SHAPE_POLL;
+}
+
+static void count(void *arg, LLVMValueRef at, unsigned accesses, unsigned polls)
+{
+	struct copying *c = arg;
+
+	position(at);
+	if (accesses)
+		held_count(c->m, c->held, number(c->m, accesses));
+	if (polls)
+		CALL_FAST(pass_poll, call_fast(FAST_current, NULL, 0));
 }
 
 static void after_copy(void *arg, LLVMValueRef at)
@@ -255,7 +299,7 @@ void loops_tidy(struct module *m)
 void loops_copy(struct module *m)
 {
 	struct copying c = { .m = m };
-	struct loop_copier copier = { &c, begin, ranges, add, expand, check, after_copy };
+	struct loop_copier copier = { &c, begin, ranges, add, worth, expand, check, after_copy, is_poll, count };
 
 	list_hooked(&c);
 	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))

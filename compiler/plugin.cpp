@@ -18,6 +18,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -369,6 +370,260 @@ bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t 
 	return true;
 }
 
+namespace
+{
+/*
+ * A loop with loops in it, as far as what it accesses is known before it begins. A value that changes in it is one
+ * of `low`, `low` + 1, ..., `low` + `length`, if the conditions hold: numbers of 64 bits that are below limits, which
+ * are asked before it begins, too. The conditions keep all parts of a sum so small that it does not wrap around.
+ *
+ * How often an inner loop goes round is what its own beginning knows. Before the nest that expression may be another
+ * number, such as -1 for a loop that will not be entered: then a condition fails.
+ */
+struct Nest {
+	struct Span {
+		const SCEV *low, *length; /* length: 64 bits */
+	};
+	struct Hooks {
+		unsigned accesses = 0, polls = 0;
+	};
+	/* What a loop that goes on while a number is below a limit, but might wrap around, says of that number. */
+	struct Control {
+		const SCEVAddRecExpr *number = nullptr;
+		const SCEV *last = nullptr; /* it is at most this */
+	};
+	enum : uint64_t { SMALL = 1ull << 20, LONGEST = 1ull << 40, DEPTH_MOST = 3, BLOCKS_MOST = 60 };
+	const Loop &outer;
+	const LoopInfo &loops;
+	ScalarEvolution &evolution;
+	SCEVExpander &expander;
+	Type *type;
+	const Instruction *end;
+	MapVector<BasicBlock *, Hooks> hooks;
+	SmallSetVector<std::pair<const SCEV *, uint64_t>, 8> conditions;
+	DenseMap<const Loop *, const SCEV *> taken; /* how often each loop jumps back, at most; null: not known */
+	DenseMap<const Loop *, Control> controls;
+
+	Nest(const Loop &loop, const LoopInfo &l, ScalarEvolution &e, SCEVExpander &x)
+	    : outer(loop), loops(l), evolution(e), expander(x), type(Type::getInt64Ty(e.getContext())),
+	      end(loop.getLoopPreheader()->getTerminator())
+	{
+	}
+
+	const SCEV *constant(uint64_t value)
+	{
+		return evolution.getConstant(type, value);
+	}
+
+	const SCEV *wide(const SCEV *value)
+	{
+		return evolution.getTruncateOrZeroExtend(value, type);
+	}
+
+	bool is_known(const SCEV *value)
+	{
+		return evolution.isLoopInvariant(value, &outer) && expander.isSafeToExpandAt(value, end) &&
+		       evolution.getTypeSizeInBits(value->getType()) <= 64;
+	}
+
+	/* False: it never holds, or cannot be asked. */
+	bool ask(const SCEV *value, uint64_t below)
+	{
+		if (const auto *number = dyn_cast<SCEVConstant>(value))
+			return number->getAPInt().ult(below);
+		if (!expander.isSafeToExpandAt(value, end))
+			return false;
+		conditions.insert({ value, below });
+		return true;
+	}
+
+	/* `for (n = start; n < limit; n += step)`, unsigned; start < limit is known where it is entered. */
+	bool find_control(const Loop &loop, Control &to)
+	{
+		const ICmpInst *compare = loop.getLatchCmpInst();
+		if (!compare || loop.getExitingBlock() != loop.getLoopLatch())
+			return false;
+		const auto *jump = cast<BranchInst>(loop.getLoopLatch()->getTerminator());
+		auto holds = jump->getSuccessor(0) == loop.getHeader() ? compare->getPredicate() :
+									 compare->getInversePredicate();
+		const auto *next = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(compare->getOperand(0)));
+		const SCEV *limit = evolution.getSCEV(compare->getOperand(1));
+		if (holds != CmpInst::ICMP_ULT || !next || next->getLoop() != &loop || !next->isAffine() ||
+		    !next->getType()->isIntegerTy() || !is_known(limit))
+			return false;
+		const SCEV *step = next->getStepRecurrence(evolution);
+		const SCEV *start = evolution.getMinusSCEV(next->getStart(), step);
+		if (!is_known(step) || !evolution.isLoopEntryGuardedByCond(&loop, holds, start, limit))
+			return false;
+		to.number = dyn_cast<SCEVAddRecExpr>(evolution.getAddRecExpr(start, step, &loop, SCEV::FlagAnyWrap));
+		to.last = evolution.getMinusSCEV(wide(limit), constant(1));
+		/* then the number does not wrap before it comes to the limit */
+		uint64_t half = 1ull << (evolution.getTypeSizeInBits(step->getType()) - 1);
+		return to.number && ask(to.last, half) &&
+		       ask(evolution.getMinusSCEV(wide(step), constant(1)), half - 1);
+	}
+
+	const SCEV *find_taken(const Loop &loop)
+	{
+		const SCEV *count = evolution.getBackedgeTakenCount(&loop);
+		if (!isa<SCEVCouldNotCompute>(count) && is_known(count))
+			return ask(wide(count), HOOK_ROUNDS_MAX) ? wide(count) : nullptr;
+		Control &control = controls[&loop];
+		if (!find_control(loop, control)) {
+			control = Control();
+			return nullptr;
+		}
+		const SCEV *step = wide(control.number->getStepRecurrence(evolution));
+		count = evolution.getUDivExpr(control.last, evolution.getUMaxExpr(step, constant(1)));
+		return ask(count, HOOK_ROUNDS_MAX) ? count : nullptr;
+	}
+
+	const SCEV *taken_by(const Loop &loop)
+	{
+		if (taken.insert({ &loop, nullptr }).second)
+			taken[&loop] = find_taken(loop);
+		return taken[&loop];
+	}
+
+	static unsigned depth(const Loop &loop)
+	{
+		unsigned most = 0;
+		for (const Loop *inner : loop)
+			most = std::max(most, depth(*inner));
+		return most + 1;
+	}
+
+	bool is_bounded()
+	{
+		return depth(outer) <= DEPTH_MOST && outer.getNumBlocks() <= BLOCKS_MOST &&
+		       all_of(outer.getLoopsInPreorder(), [this](const Loop *loop) { return taken_by(*loop); });
+	}
+
+	/* So many, if they are in each round of this loop. */
+	const SCEV *in_all_rounds(const Loop *loop, uint64_t each)
+	{
+		const SCEV *all = constant(each);
+		for (; loop; loop = loop == &outer ? nullptr : loop->getParentLoop())
+			all = evolution.getMulExpr(all, evolution.getAddExpr(taken_by(*loop), constant(1)));
+		return all;
+	}
+
+	const SCEV *rounds()
+	{
+		const SCEV *all = constant(0);
+		for (const Loop *loop : outer.getLoopsInPreorder())
+			all = evolution.getAddExpr(all, in_all_rounds(loop, 1));
+		return all;
+	}
+
+	const SCEV *all_accesses()
+	{
+		const SCEV *all = constant(0);
+		for (auto [block, has] : hooks)
+			all = evolution.getAddExpr(all, in_all_rounds(loops.getLoopFor(block), has.accesses));
+		return all;
+	}
+
+	bool span_of(Value *address, Span &to)
+	{
+		const SCEV *number = evolution.getPtrToIntExpr(evolution.getSCEV(address), type);
+		return !isa<SCEVCouldNotCompute>(number) && find_span(number, to) &&
+		       expander.isSafeToExpandAt(to.low, end) && expander.isSafeToExpandAt(to.length, end);
+	}
+
+	bool find_span(const SCEV *value, Span &to)
+	{
+		if (evolution.isLoopInvariant(value, &outer)) {
+			to = { value, constant(0) };
+			return true;
+		}
+		if (const auto *moves = dyn_cast<SCEVAddRecExpr>(value))
+			return outer.contains(moves->getLoop()) && moves->isAffine() && find_moving(*moves, to);
+		if (const auto *sum = dyn_cast<SCEVAddExpr>(value))
+			return find_sum(*sum, to);
+		if (const auto *product = dyn_cast<SCEVMulExpr>(value))
+			return find_product(*product, to);
+		if (isa<SCEVZeroExtendExpr, SCEVSignExtendExpr>(value))
+			return find_extended(*cast<SCEVCastExpr>(value), to);
+		return false;
+	}
+
+	bool find_moving(const SCEVAddRecExpr &moves, Span &to)
+	{
+		const Loop &loop = *moves.getLoop();
+		const SCEV *count = taken_by(loop);
+		if (!count)
+			return false;
+		const Control control = controls.lookup(&loop);
+		if (!control.number)
+			return find_span(moves.getStart(), to) && move(to, moves.getStepRecurrence(evolution), count);
+		/* a fixed way from a number that is bounded */
+		if (moves.getType() != control.number->getType())
+			return false;
+		const SCEV *way = evolution.getMinusSCEV(&moves, control.number);
+		if (isa<SCEVCouldNotCompute>(way) || !find_span(way, to))
+			return false;
+		to.length = evolution.getAddExpr(to.length, control.last);
+		return ask(to.length, LONGEST);
+	}
+
+	/* Moved on by up to so many steps. */
+	bool move(Span &to, const SCEV *step, const SCEV *count)
+	{
+		const auto *number = dyn_cast<SCEVConstant>(step);
+		const SCEV *size = step;
+		if (number && number->getAPInt().isNegative()) {
+			size = evolution.getNegativeSCEV(step);
+			to.low = evolution.getAddExpr(
+				to.low,
+				evolution.getMulExpr(step, evolution.getTruncateOrZeroExtend(count, step->getType())));
+		}
+		if (!is_known(size) || !ask(wide(size), SMALL))
+			return false;
+		to.length = evolution.getAddExpr(to.length, evolution.getMulExpr(wide(size), count));
+		return ask(to.length, LONGEST);
+	}
+
+	bool find_sum(const SCEVAddExpr &sum, Span &to)
+	{
+		to = { nullptr, constant(0) };
+		for (const SCEV *part : sum.operands()) {
+			Span span;
+			if (!find_span(part, span))
+				return false;
+			to.low = to.low ? evolution.getAddExpr(to.low, span.low) : span.low;
+			to.length = evolution.getAddExpr(to.length, span.length);
+		}
+		return ask(to.length, LONGEST);
+	}
+
+	/* By a constant, which stands first. */
+	bool find_product(const SCEVMulExpr &product, Span &to)
+	{
+		const auto *by = dyn_cast<SCEVConstant>(product.getOperand(0));
+		if (!by || product.getNumOperands() != 2 || by->getAPInt().isNegative() || by->getAPInt().uge(SMALL) ||
+		    !find_span(product.getOperand(1), to))
+			return false;
+		to.low = evolution.getMulExpr(by, to.low);
+		to.length = evolution.getMulExpr(wide(by), to.length);
+		return ask(to.length, LONGEST);
+	}
+
+	/* It must not wrap in its narrow type. */
+	bool find_extended(const SCEVCastExpr &cast, Span &to)
+	{
+		const SCEV *narrow = cast.getOperand();
+		uint64_t bits = evolution.getTypeSizeInBits(narrow->getType());
+		if (bits >= 64 || cast.getType() != type || !find_span(narrow, to))
+			return false;
+		bool is_signed = isa<SCEVSignExtendExpr>(cast);
+		to.low = is_signed ? evolution.getSignExtendExpr(to.low, type) : wide(to.low);
+		const SCEV *from = is_signed ? evolution.getAddExpr(to.low, constant(1ull << (bits - 1))) : to.low;
+		return ask(evolution.getAddExpr(from, to.length), 1ull << bits);
+	}
+};
+} // namespace
+
 struct plugin_copying {
 	Function &f;
 	const loop_copier &copier;
@@ -380,6 +635,8 @@ struct plugin_copying {
 	SmallSetVector<const SCEVPredicate *, 4> conditions;
 	const SCEV *more = nullptr;
 	bool some = false; /* is hooked */
+	std::unique_ptr<Nest> nest;
+	LLVMValueRef rounds = nullptr;
 
 	plugin_copying(Function &function, const loop_copier &c)
 	    : f(function), copier(c), known(f), expander(evolution, f.getDataLayout(), "")
@@ -432,14 +689,20 @@ struct plugin_copying {
 		       (count == 1 || add(loop, ranges[1]));
 	}
 
-	bool is_suited(const Loop &loop)
+	bool can_be_copied(const Loop &loop)
 	{
 		const BasicBlock *latch = loop.getLoopLatch();
-		if (!loop.isInnermost() || !loop.isLoopSimplifyForm() || !latch || loop.getExitingBlock() != latch ||
-		    !loop.getExitBlock() || !loop.isLCSSAForm(tree) || !loop.isSafeToClone() ||
-		    !copier.begin(copier.arg, wrap(loop.getHeader())))
+		return loop.isLoopSimplifyForm() && latch && loop.getExitingBlock() == latch && loop.getExitBlock() &&
+		       loop.isLCSSAForm(tree) && loop.isSafeToClone();
+	}
+
+	bool is_suited(const Loop &loop)
+	{
+		if (!loop.isInnermost() || !can_be_copied(loop) ||
+		    !copier.begin(copier.arg, wrap(loop.getHeader()), false))
 			return false;
 		conditions.clear();
+		nest.reset();
 		some = false;
 		for (BasicBlock *block : loop.blocks())
 			for (Instruction &inst : *block)
@@ -452,6 +715,44 @@ struct plugin_copying {
 		       expander.isSafeToExpandAt(more, loop.getLoopPreheader()->getTerminator());
 	}
 
+	/* The same of a nest. Not every round must pass its accesses: that they could be anywhere in what is checked
+	   is enough, since the copy counts them as it goes. */
+	bool is_suited_nest(const Loop &loop)
+	{
+		if (loop.isInnermost() || !can_be_copied(loop) ||
+		    !copier.begin(copier.arg, wrap(loop.getHeader()), true))
+			return false;
+		conditions.clear();
+		nest = std::make_unique<Nest>(loop, loops, evolution, expander);
+		some = false;
+		if (!nest->is_bounded())
+			return false;
+		for (BasicBlock *block : loop.blocks())
+			for (Instruction &inst : *block)
+				if (!add_to_nest(inst))
+					return false;
+		more = nest->rounds();
+		return some && nest->ask(more, HOOK_ROUNDS_MAX);
+	}
+
+	bool add_to_nest(Instruction &inst)
+	{
+		plugin_range ranges[2];
+		if (copier.is_poll(copier.arg, wrap(&inst)))
+			return ++nest->hooks[inst.getParent()].polls;
+		int count = copier.ranges(copier.arg, wrap(&inst), ranges);
+		if (count > 0)
+			nest->hooks[inst.getParent()].accesses++;
+		some |= count > 0;
+		for (int i = 0; i < count; i++) {
+			Nest::Span span;
+			if (!nest->span_of(unwrap(ranges[i].addr), span) ||
+			    !copier.add(copier.arg, this, span.low, span.length, &ranges[i]))
+				return false;
+		}
+		return count >= 0;
+	}
+
 	LLVMValueRef number(const SCEV *value, Instruction *at)
 	{
 		Type *type = Type::getInt64Ty(f.getContext());
@@ -461,36 +762,73 @@ struct plugin_copying {
 		return wrap(expander.expandCodeFor(value, type, at));
 	}
 
+	/* Is it worth to look whether the copy may run? */
+	LLVMValueRef is_worth(Instruction *at)
+	{
+		if (!nest)
+			return copier.worth(copier.arg, wrap(at), rounds);
+		Value *bounded = unwrap(copier.worth(copier.arg, wrap(at), rounds));
+		for (auto [value, below] : nest->conditions) {
+			auto *limit = ConstantInt::get(Type::getInt64Ty(f.getContext()), below);
+			auto *holds = IRBuilder<>(at).CreateICmpULT(unwrap(number(value, at)), limit);
+			bounded = IRBuilder<>(at).CreateAnd(bounded, holds);
+		}
+		return wrap(bounded);
+	}
+
+	LLVMValueRef check(Instruction *at)
+	{
+		LLVMValueRef accesses = nest ? number(nest->all_accesses(), at) : nullptr;
+		copier.expand(copier.arg, this, wrap(at));
+		SmallVector<Value *, 4> broken;
+		for (const SCEVPredicate *condition : conditions)
+			broken.push_back(expander.expandCodeForPredicate(condition, at));
+		LLVMValueRef ok = copier.check(copier.arg, wrap(at), rounds, accesses);
+		for (Value *condition : broken)
+			ok = wrap(IRBuilder<>(at).CreateAnd(unwrap(ok), IRBuilder<>(at).CreateNot(condition)));
+		return ok;
+	}
+
+	void count(ValueToValueMapTy &map)
+	{
+		for (auto [block, hooks] : nest->hooks)
+			copier.count(copier.arg, wrap(cast<BasicBlock>(map[block])->getTerminator()), hooks.accesses,
+				     hooks.polls);
+	}
+
+	static void branch(BasicBlock *block, LLVMValueRef condition, BasicBlock *yes, BasicBlock *no, MDNode *weights)
+	{
+		Instruction *jump = block->getTerminator();
+		auto *choice = BranchInst::Create(yes, no, unwrap(condition), jump->getIterator());
+		choice->setDebugLoc(jump->getDebugLoc());
+		choice->setMetadata(LLVMContext::MD_prof, weights);
+		jump->eraseFromParent();
+	}
+
 	void copy(Loop &loop)
 	{
 		BasicBlock *before = loop.getLoopPreheader(), *exit = loop.getExitBlock();
 		BasicBlock *latch = loop.getLoopLatch();
 		Instruction *at = before->getTerminator();
-		LLVMValueRef rounds =
-			number(evolution.getTruncateOrZeroExtend(more, Type::getInt64Ty(f.getContext())), at);
-		copier.expand(copier.arg, this, wrap(at));
-		SmallVector<Value *, 4> broken;
-		for (const SCEVPredicate *condition : conditions)
-			broken.push_back(expander.expandCodeForPredicate(condition, at));
-		LLVMValueRef ok = copier.check(copier.arg, wrap(at), rounds);
-		for (Value *condition : broken)
-			ok = wrap(IRBuilder<>(at).CreateAnd(unwrap(ok), IRBuilder<>(at).CreateNot(condition)));
-
-		BasicBlock *inside = SplitBlock(before, at, &tree, &loops);
+		rounds = number(evolution.getTruncateOrZeroExtend(more, Type::getInt64Ty(f.getContext())), at);
+		LLVMValueRef worth = is_worth(at);
+		BasicBlock *looks = SplitBlock(before, at, &tree, &loops);
+		LLVMValueRef ok = check(at);
+		BasicBlock *inside = SplitBlock(looks, at, &tree, &loops);
 		ValueToValueMapTy map;
 		SmallVector<BasicBlock *, 8> blocks;
-		Loop *other = cloneLoopWithPreheader(inside, before, &loop, map, "", &loops, &tree, blocks);
+		Loop *other = cloneLoopWithPreheader(inside, looks, &loop, map, "", &loops, &tree, blocks);
 		remapInstructionsInBlocks(blocks, map);
-		Instruction *jump = before->getTerminator();
-		auto *branch = BranchInst::Create(other->getLoopPreheader(), inside, unwrap(ok), jump->getIterator());
-		branch->setDebugLoc(jump->getDebugLoc());
-		branch->setMetadata(LLVMContext::MD_prof, MDBuilder(f.getContext()).createBranchWeights(1 << 20, 1));
-		jump->eraseFromParent();
+		branch(looks, ok, other->getLoopPreheader(), inside,
+		       MDBuilder(f.getContext()).createBranchWeights(1 << 20, 1));
+		branch(before, worth, looks, inside, nullptr);
 		auto *latch_copy = cast<BasicBlock>(map[latch]);
 		for (PHINode &phi : exit->phis()) {
 			Value *value = phi.getIncomingValueForBlock(latch), *copied = map.lookup(value);
 			phi.addIncoming(copied ? copied : value, latch_copy);
 		}
+		if (nest)
+			return count(map);
 		BasicBlock *after = SplitEdge(latch_copy, exit);
 		copier.after_copy(copier.arg, wrap(after->getTerminator()));
 	}
@@ -499,7 +837,7 @@ struct plugin_copying {
 	bool run(SmallPtrSetImpl<const BasicBlock *> &done)
 	{
 		for (Loop *loop : loops.getLoopsInPreorder())
-			if (done.insert(loop->getHeader()).second && is_suited(*loop)) {
+			if (done.insert(loop->getHeader()).second && (is_suited(*loop) || is_suited_nest(*loop))) {
 				copy(*loop);
 				return true;
 			}
@@ -520,8 +858,10 @@ LLVMValueRef plugin_expand_address(struct plugin_copying *c, const void *address
 {
 	Type *type = Type::getInt64Ty(c->f.getContext());
 	ScalarEvolution &e = c->evolution;
-	const SCEV *sum =
-		e.getAddExpr(e.getPtrToIntExpr((const SCEV *)address, type), e.getConstant(type, (uint64_t)plus, true));
+	const SCEV *first = (const SCEV *)address;
+	if (first->getType()->isPointerTy())
+		first = e.getPtrToIntExpr(first, type);
+	const SCEV *sum = e.getAddExpr(first, e.getConstant(type, (uint64_t)plus, true));
 
 	return c->number(sum, unwrap<Instruction>(at));
 }

@@ -32,6 +32,12 @@ LOOPS = {
     'the claims of a long range': [('\tif (last - page > 1)\n\t\treturn __heddle_pages(self, page, last, kind);\n', '\tif (last - page > 1)\n\t\treturn 1;\n')],
     'the next entry of the log': [('events + 2 * (more + 1) * each < self->group_until);', '1);')],
 }
+# Of loops in loops, likewise.
+NESTS = {
+    'the claims': [('return ok && size <= HOOK_BYTES_MAX && pages_claimed(self, first, first + size - 1, kind);', 'return ok;')],
+    'the claims of all but the beginning': [('pages_claimed(self, first, first + size - 1, kind);', 'pages_claimed(self, first, first, kind);')],
+    'the next entry of the log': [('return both(events + 2 * accesses < self->group_until, ', 'return both(1, ')],
+}
 # Of accesses that follow one another (compiler/groups.c), and of loops with long steps.
 GROUPS = {
     'the claims between long steps': [('\treturn __heddle_apart(self, first, stride, more, size, kind);', '\treturn 1;')],
@@ -88,6 +94,10 @@ def case_held_faults(t):
 
 def case_loop_faults(t):
     each_is_noticed(t, 'loop_claims', LOOPS)
+
+
+def case_nest_faults(t):
+    each_is_noticed(t, 'nest_claims', NESTS)
 
 
 def case_group_faults(t):

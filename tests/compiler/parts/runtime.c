@@ -4,9 +4,9 @@
  *
  *   HEDDLE_TEST=perform   every access goes through here and is performed here
  *   HEDDLE_TEST=decline   every access comes here, and is left to the program
- *   HEDDLE_TEST=mixed     every third access comes here, and loops that can run without hooks do
+ *   HEDDLE_TEST=mixed     every third access comes here, and loops that can run without hooks do, nests now and then
  *
- * At exit a line on stderr: operations, events.
+ * At exit a line on stderr: operations, events, polls.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -56,8 +56,10 @@ static void release(void)
 
 static struct hook_result end(uint64_t value)
 {
-	if (mode == MIXED) /* the next two go by */
+	if (mode == MIXED) { /* the next two go by, and every other time polls do */
 		mine.self.until = mine.self.events + 5;
+		mine.self.poll_until = operations % 2 ? UINT64_MAX : 0;
+	}
 	if (!mine.entered && mine.holding)
 		release();
 	return (struct hook_result){ value, mode != DECLINE };
@@ -265,8 +267,9 @@ __attribute__((constructor)) static void start(void)
 __attribute__((destructor)) static void finish(void)
 {
 	if (mode != OFF)
-		dprintf(2, "hooks: %llu operations, %llu events of this thread\n", (unsigned long long)operations,
-			(unsigned long long)mine.self.events / 2);
+		dprintf(2, "hooks: %llu operations; of this thread %llu events, %llu polls\n",
+			(unsigned long long)operations, (unsigned long long)mine.self.events / 2,
+			(unsigned long long)mine.self.polls);
 }
 
 __attribute__((visibility("default"))) struct hook_self *__heddle_attach_as(uint64_t version)

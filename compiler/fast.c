@@ -156,6 +156,8 @@ INLINE _Bool __heddle_look_pair(uint64_t claims, uint64_t mask, uint64_t addr, u
 	uint16_t pair;
 
 	__builtin_memcpy(&pair, first, sizeof pair);
+	if (kind == HOOK_WRITE) /* who may write may read, and mostly nothing else is there: compared in memory */
+		return pair == (HOOK_READ | HOOK_WRITE) * 0x0101;
 	return !(~pair & kind * 0x0101);
 }
 

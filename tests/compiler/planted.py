@@ -42,7 +42,7 @@ NESTS = {
 GROUPS = {
     'the claims between long steps': [('\treturn __heddle_apart(self, first, stride, more, size, kind);', '\treturn 1;')],
     'the claim of one': [(LOOK, 'return 1;')],
-    'the claims of a page and the next': [('return !(~pair & kind * 0x0101);', 'return 1;')],
+    'the claims of a page and the next': [('return !(~pair & kind * 0x0101);', 'return 1;'), ('return pair == (HOOK_READ | HOOK_WRITE) * 0x0101;', 'return 1;')],
     'the claims of two pages': [('return (claim_at(all, mask, addr) & claim_at(all, mask, addr + size - 1) & kind) != 0;', 'return 1;')],
 }
 # Of accesses that fault where the thread had the claim, in the runtime.

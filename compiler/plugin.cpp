@@ -821,7 +821,8 @@ struct plugin_copying {
 		remapInstructionsInBlocks(blocks, map);
 		branch(looks, ok, other->getLoopPreheader(), inside,
 		       MDBuilder(f.getContext()).createBranchWeights(1 << 20, 1));
-		branch(before, worth, looks, inside, nullptr);
+		/* without weights the code generator lays out what follows as if loops were mostly short */
+		branch(before, worth, looks, inside, MDBuilder(f.getContext()).createBranchWeights(3, 2));
 		auto *latch_copy = cast<BasicBlock>(map[latch]);
 		for (PHINode &phi : exit->phis()) {
 			Value *value = phi.getIncomingValueForBlock(latch), *copied = map.lookup(value);

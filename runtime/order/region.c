@@ -12,7 +12,7 @@
  *            (its number has come to the next one); then the access that was number n is made, under the new number.
  *   name     (slot, region) in a word: who came last. See shadow_word.h.
  *   coarse   a page with claims. region_claims.c
- *   fine     a page whose granules have words. region_words.c
+ *   fine     a page whose granules have words. region_words.c; it may become coarse again: region_change.c
  *   own      a granule of a fine page that one thread comes to again and again is its own, until another wants it: a
  *            claim of a granule.
  *
@@ -22,7 +22,8 @@
  *    barrier on every core (region_show.c), and waits for the bracket: either the hit sees the claim gone, or its
  *    bracket is seen. A thread may also let go of a claim itself, outside its brackets: claims_let_go(). Fine: by the
  *    word's lock; a read without the lock counts only if the word was unlocked, and the same, before and after; and a
- *    granule of its own is taken from its owner as a claim is, with the lock for the clearing.
+ *    granule of its own is taken from its owner as a claim is, with the lock for the clearing. A page is never both:
+ *    a fine one has no claims left, and of a coarse one that was fine all words stay locked.
  * 2. The later one follows the region in which the earlier one was made: by program order if it is the same thread's,
  *    by an edge, or by what an edge or the lock order imply. The region is found in the page or word, where it was put
  *    under its lock; or, where only the thread is known (an owner of a page or granule, readers of a page, many readers
@@ -31,8 +32,8 @@
  * 3. Nobody waits inside its bracket. So who waits for a bracket waits for a few instructions, for a loop of which the
  *    end is known, for some thousand events of a loop that holds its bracket (each miss in it stores the count, which
  *    ends the bracket, before anything is waited for), or for a held range, in which nothing waits. Page locks: their
- *    holder waits for brackets and for words, and takes the locks of further pages only if they are free; a word's
- *    holder, once it has closed its bracket, takes no other lock, and waits for nothing but brackets (of who owned the
+ *    holder waits for brackets, and takes words and the locks of further pages only if they are free; a word's holder,
+ *    once it has closed its bracket, takes no other lock, and waits for nothing but brackets (of who owned the
  *    granule). So no wait is circular. Who asks another thread waits for its answer with its own bracket closed,
  *    answers meanwhile, and does not wait for long. Who lets others go first before it holds a range (region_hold.c)
  *    has nothing, and does so for a while only.
@@ -117,6 +118,7 @@ static __attribute__((noinline)) void await_edge(struct order_thread *t)
 static void open(void)
 {
 	pages_open();
+	change_open();
 	hold_open();
 }
 
@@ -195,7 +197,7 @@ static void forget_others(struct order_thread *t)
 
 static void record_forked(struct order_thread *t)
 {
-	pages_forked();
+	change_forked();
 	hold_open(); /* whoever had that lock, or starved, is not here */
 	forget_others(t);
 }

@@ -1,6 +1,7 @@
 /*
  * Inside `region`: what region.c (the scheme, its regions and edges), region_claims.c (pages), region_words.c (granules
- * of fine pages) and region_hold.c (ranges) share. The words and the invariants are explained in region.c.
+ * of fine pages), region_change.c (from one to the other) and region_hold.c (ranges) share. The words and the
+ * invariants are explained in region.c.
  */
 #ifndef REGION_H
 #define REGION_H
@@ -47,6 +48,7 @@ struct page {
 	uint16_t user, streak, reads;
 	uint8_t disowned; /* fine: how often granules were taken from who owned them */
 	uint8_t given;	  /* as `moves`: where they give locks back */
+	uint8_t restless; /* fine: how often nobody needs to ask whether it is at rest */
 	/* The name of who let go of it last, with LEFT_GIVING if that was at an unlock; or 0. Stored without the lock,
 	   removed under it. */
 	uint64_t left_by;
@@ -60,6 +62,7 @@ struct words {
 };
 
 _Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 9, "entry.S knows them");
+#define PAGE_WORDS (PAGE_BYTES / GRANULE)
 
 #define CONTEST_ASKED	1
 #define CONTEST_BARRIER 4
@@ -214,11 +217,34 @@ static inline uint8_t page_state(const struct page *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
+
+/* Its lock. Taken with the bracket closed, since it waits. */
+void lock_page(struct region_thread *own, struct page *p);
+#define LOCK_HELD (1u << 31)
+/* Without waiting: for who holds another one, or is in its bracket. */
+static inline bool trylock_page(struct page *p)
+{
+	uint32_t free = 0;
+
+	return __atomic_compare_exchange_n(&p->lock, &free, LOCK_HELD | region_process, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+/* Release: the page, the claims' bytes, and the access made meanwhile. */
+static inline void unlock_page(struct page *p)
+{
+	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+}
+static inline void set_state(struct page *p, enum page_state state)
+{
+	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELEASE);
+}
+
 /* Of each slot, once it has claims: set by its thread before the first. Release and acquire: who shares a bit of
    `readers` with it looks, too. */
 extern struct region_thread *region_threads[REGION_SLOTS];
 void pages_open(void);
-void pages_forked(void);
+/* The claim of this thread; only it gives itself more. */
+void set_claim(struct region_thread *own, uint32_t me, struct page *p, uint64_t addr, uint8_t kind);
 /* Before the thread waits, and after a cut: others get the pages that move for nothing. */
 void claims_let_go(struct order_thread *t, enum order_pause why);
 /* A cut may be made without that if there are none. */
@@ -235,8 +261,18 @@ enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, 
 /* The last region of a thread that may have an access under a claim (or in a granule that it owned) which is gone for
    all to see; had: else nobody needs to wait for its bracket. */
 uint64_t region_left(struct region_thread *own, uint32_t slot, bool had);
-/* A fine page becomes this thread's, or its to read. */
-void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
+
+/* ---- region_change.c --------------------------------------------------------------------------------------------- */
+
+void change_open(void);
+void change_forked(void);
+/* Nobody has a claim of the page, which is locked; this thread's access is the last. */
+void make_fine(struct page *p, uint64_t addr);
+/* A fine page becomes this thread's, or its to read, unless somebody is just using it. Leaves the bracket open. */
+void make_coarse(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
+/* The same, in the bracket, for who reads a fine page at which nobody is any more: it is nobody's. False: nothing has
+   happened. */
+bool make_coarse_at_rest(struct order_thread *t, struct page *p, uint64_t addr);
 
 /* ---- region_words.c ---------------------------------------------------------------------------------------------- */
 
@@ -246,17 +282,20 @@ bool words_quick(struct order_thread *t, struct access *a);
 /* A read of at most SPAN_WORDS granules, if that can be had without a lock; else LOOK_AGAIN. */
 #define SPAN_WORDS 8
 enum outcome words_span(struct order_thread *t, struct access_span *s);
-/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or owns one; none is
-   locked. disowned: those that others owned are nobody's now, and the bracket is closed. */
+/* Locks the words of [from, to), all in one fine page, without waiting. False: somebody holds or (others) owns one;
+   none is locked. */
+bool words_trylock(struct order_thread *t, uint64_t from, uint64_t to, bool *others);
+/* The same; disowned: those that others owned are nobody's now, and the bracket is closed. */
 bool words_lock(struct order_thread *t, uint64_t from, uint64_t to, bool *disowned);
 /* Takes the edges for `kind`; the words are locked. True: some were logged. */
 bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind);
 /* Unlocks them; done: this thread has accessed them. */
 void words_unlock(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind, bool done);
-void words_forked(uint64_t page);
-void words_clear(uint64_t page);
-/* Edges from everybody who accessed the page by its words; it is not fine any more, and nobody owns one of them. */
-void words_collect(struct order_thread *t, uint64_t page);
+/* A granule that nobody has touched since its page became fine follows who made it so. */
+static inline uint64_t last_writer(const struct page *p, uint64_t writer)
+{
+	return likely(writer) ? writer : p->writer;
+}
 
 /* ---- region_hold.c ----------------------------------------------------------------------------------------------- */
 

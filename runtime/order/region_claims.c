@@ -1,6 +1,6 @@
 /*
  * Claims: who may access a page without asking, and how that right is taken away. See region.c for the invariants;
- * models: tests/models/claims.pml, and change.pml for pages that become fine and coarse again.
+ * model: tests/models/claims.pml.
  *
  * Who takes a page from others does not claim it: it makes its one access and leaves the page to who comes next. So a
  * single visitor costs one membarrier and not two, and a page that moves for good costs one more miss.
@@ -17,31 +17,20 @@ struct page *region_pages, region_any_page;
 struct region_thread *region_threads[REGION_SLOTS];
 uint32_t region_process;
 
-/* Pages that were ever fine, for forks: a list of blocks. */
-static struct fine_block {
-	struct fine_block *next;
-	uint64_t n;
-	uint64_t page[510];
-} * fine_blocks;
-static uint32_t fine_lock;
-
 void pages_open(void)
 {
 	region_pages = order_claims(0) ? order_memory(sizeof *region_pages << (ORDER_ADDRESS_BITS - PAGE_SHIFT)) : 0;
 	region_any_page = (struct page){ 0 };
-	fine_blocks = 0;
-	fine_lock = region_process = 0;
+	region_process = 0;
 	for (uint32_t i = 0; i < REGION_SLOTS; i++)
 		region_threads[i] = 0;
 }
 
 /* ---- the page's lock --------------------------------------------------------------------------------------------- */
 
-#define LOCK_HELD (1u << 31)
-
 /* Waits with the bracket closed. A lock that a fork left behind names another process and is taken over: whoever held
    it is not here, and what it had not finished did not happen. */
-static void lock_page(struct region_thread *own, struct page *p)
+void lock_page(struct region_thread *own, struct page *p)
 {
 	for (unsigned looked = 0;; order_relax(&looked)) {
 		uint32_t is = __atomic_load_n(&p->lock, __ATOMIC_RELAXED);
@@ -55,26 +44,6 @@ static void lock_page(struct region_thread *own, struct page *p)
 	}
 }
 
-/* Without waiting: for who holds another one. */
-static bool trylock_page(struct page *p)
-{
-	uint32_t free = 0;
-
-	return __atomic_compare_exchange_n(&p->lock, &free, LOCK_HELD | region_process, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
-}
-
-/* Release: the page, the claims' bytes, and the access made meanwhile. */
-static void unlock_page(struct page *p)
-{
-	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
-}
-
-static void set_state(struct page *p, enum page_state state)
-{
-	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELEASE);
-}
-
 /* ---- revocation -------------------------------------------------------------------------------------------------- */
 
 /* The claim of a thread; 0: the slot has had none that made an access. */
@@ -85,8 +54,7 @@ static uint8_t *claim_of(uint32_t slot, uint64_t addr)
 	return own ? &own->claims[page_number(addr)] : 0;
 }
 
-/* The claim of this thread; only it gives itself more. */
-static void set_claim(struct region_thread *own, uint32_t me, struct page *p, uint64_t addr, uint8_t kind)
+void set_claim(struct region_thread *own, uint32_t me, struct page *p, uint64_t addr, uint8_t kind)
 {
 	uint64_t left = __atomic_load_n(&p->left_by, __ATOMIC_RELAXED);
 
@@ -407,73 +375,6 @@ static bool revoke_readers(struct order_thread *t, struct page *p, uint64_t addr
 	return some;
 }
 
-/* ---- a page becomes fine, and coarse again ----------------------------------------------------------------------- */
-
-static void remember_fine(uint64_t page)
-{
-	order_lock(&fine_lock);
-	if (!fine_blocks || fine_blocks->n == sizeof fine_blocks->page / 8) {
-		struct fine_block *b = order_memory(sizeof *b);
-		b->next = fine_blocks;
-		fine_blocks = b;
-	}
-	fine_blocks->page[fine_blocks->n++] = page;
-	order_unlock(&fine_lock);
-}
-
-/* Nobody has a claim; this thread's access is the last. Release: the words are empty before the page is seen as
-   fine. */
-static void make_fine(struct page *p, uint64_t addr)
-{
-	uint64_t page = addr & ~(PAGE_BYTES - 1);
-
-	if (p->fine)
-		words_clear(page);
-	else
-		remember_fine(page);
-	if (p->fine < 255)
-		p->fine++;
-	p->streak = p->reads = p->user = p->disowned = 0;
-	set_state(p, PAGE_FINE);
-}
-
-/*
- * Every thread may be among its words. A thread looks at the page's state in its bracket before it touches a word, so
- * after the membarrier it has either seen the new state or is in a bracket that is waited for, or it waits for
- * something with its bracket closed and a word locked, which words_collect() waits for: it takes no further lock.
- */
-void claims_coarsen(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
-{
-	struct region_thread *own = region_of(t);
-
-	bracket_close(own);
-	lock_page(own, p);
-	if (p->state == PAGE_FINE) {
-		set_state(p, PAGE_SHARED);
-		order_membarrier();
-		uint32_t slots = order_slots(); /* a thread that comes after the barrier sees the new state */
-		for (uint32_t slot = 0; slot < slots; slot++)
-			if (slot != t->slot)
-				region_left(own, slot, true);
-		order_chaos(t);
-		words_collect(t, addr & ~(PAGE_BYTES - 1));
-		order_chaos(t);
-		region_edge_name(t, p->writer);
-		/* This region follows them all; whoever comes next follows it, whether it has an access or not. */
-		bracket_open(own);
-		p->writer = word_name(t->slot, region_now(own));
-		p->readers = 0;
-		p->contests = 0;
-		if (kind & HOOK_WRITE)
-			set_state(p, PAGE_OWNED);
-		else
-			p->readers = word_bit(t->slot);
-		set_claim(own, t->slot, p, addr, kind);
-	}
-	unlock_page(p);
-	bracket_open_to_look(own); /* also if somebody else was faster: the caller looks again */
-}
-
 /* ---- an access that misses --------------------------------------------------------------------------------------- */
 
 /*
@@ -579,8 +480,11 @@ static bool comes_free(struct order_thread *t, struct page *q, uint64_t addr, ui
 	return !(kind & HOOK_WRITE) || !q->readers || readers_have_left(t, q, addr);
 }
 
-static void claim_block(struct order_thread *t, const struct page *was, uint64_t addr, uint8_t kind)
+static void claim_block(struct order_thread *t, const struct page *p, const struct page *was, uint64_t addr,
+			uint8_t kind)
 {
+	if (p->given) /* goes with a lock, which says little about those beside it */
+		return;
 	uint64_t end = (addr | (BLOCK_BYTES - 1)) + 1;
 
 	for (uint64_t at = (addr | (PAGE_BYTES - 1)) + 1; at < end; at += PAGE_BYTES) {
@@ -641,7 +545,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	if (taken)
 		own->took = own->self->events / 2 - own->cut->skipped;
 	else
-		claim_block(t, &was, a->addr, kind);
+		claim_block(t, p, &was, a->addr, kind);
 	order_chaos(t);
 	unlock_page(p);
 	return done ? DONE : FAULTS;
@@ -667,7 +571,7 @@ bool claims_quick(struct order_thread *t, struct page *p, struct access *a)
 		order_chaos(t);
 		done = access_perform(a);
 		settle(t, p, a->addr, kind, false);
-		claim_block(t, &was, a->addr, kind);
+		claim_block(t, p, &was, a->addr, kind);
 	}
 	order_chaos(t);
 	unlock_page(p);
@@ -687,17 +591,8 @@ enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, 
 		get_ready(t, p, addr, kind);
 		bracket_open(own);
 		settle(t, p, addr, kind, false);
-		claim_block(t, &was, addr, kind);
+		claim_block(t, p, &was, addr, kind);
 	}
 	unlock_page(p);
 	return fine ? LOOK_AGAIN : DONE;
-}
-
-/* In the child of a fork: locks of threads that are not here. Page locks are broken by who finds them. */
-void pages_forked(void)
-{
-	region_process = (region_process + 1) & 0xffff;
-	for (struct fine_block *b = fine_blocks; b; b = b->next)
-		for (uint32_t i = 0; i < b->n; i++)
-			words_forked(b->page[i]);
 }

@@ -64,7 +64,7 @@ static void get_claims(struct order_thread *t, const struct held *r, unsigned *f
 		if (page_state(p) == PAGE_FINE && !many)
 			++*fine;
 		else if (page_state(p) == PAGE_FINE)
-			claims_coarsen(t, p, at, HOOK_READ | (r->kind & HOOK_WRITE));
+			make_coarse(t, p, at, HOOK_READ | (r->kind & HOOK_WRITE));
 		else if ((claim_now(own, at) & r->kind) != r->kind)
 			claims_take(t, p, at, r->kind);
 	}

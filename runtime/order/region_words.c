@@ -48,11 +48,11 @@ static __attribute__((noinline, cold)) void wait_for_word(struct order_thread *t
 
 /*
  * A sample of the accesses of fine pages. One thread in a long row, or only reads: then claims are cheaper than words.
- * A claim costs some 5 us when it is contested, a word 10 to 20 ns an access, so a page should be left alone for some
- * hundred accesses to be worth claiming. A row of 8 samples of one thread is luck once in 2^8 for two equal users; one
- * of 16 reads, where one access of ten writes, once in 5.
- * Each time that it was wrong, the row must be twice as long: threads that take turns must not pay for each. Each time
- * that the page was used for long before it was taken away again, it was right: forget_contests().
+ * A claim costs some 5 us when it is contested, a word 10 to 80 ns an access (it is memory, too), so a page should be
+ * left alone for some hundred accesses to be worth claiming. A row of 8 samples of one thread is luck once in 2^8 for
+ * two equal users; one of 16 reads, where one access of ten writes, once in 5. Each time that it was wrong, the row
+ * must be twice as long: threads that take turns must not pay for each. Each time that the page was used for long
+ * before it was taken away again, it was right: forget_contests().
  */
 #ifndef SAMPLE
 #define SAMPLE	    64
@@ -80,7 +80,7 @@ static __attribute__((noinline)) bool sample(struct order_thread *t, struct page
 	bool alone = p->streak >= wanted(p, ROW_ALONE);
 	if (!own->claims || (!alone && p->reads < wanted(p, ROW_READS)))
 		return false;
-	claims_coarsen(t, p, addr, alone ? ACCESS_READS | ACCESS_WRITES : ACCESS_READS);
+	make_coarse(t, p, addr, alone ? ACCESS_READS | ACCESS_WRITES : ACCESS_READS);
 	return true;
 }
 
@@ -208,8 +208,6 @@ static enum outcome own_access(struct order_thread *t, struct access *a)
 	return done ? DONE : FAULTS;
 }
 
-#define PAGE_WORDS (PAGE_BYTES / GRANULE)
-
 /*
  * Words of [from, to), in one page, that others own become words like any other. Those that somebody holds are left.
  * True: there were some, and the bracket is closed. What this thread holds meanwhile does no harm: an owner does not
@@ -302,12 +300,6 @@ static inline uint64_t note(struct order_thread *t, struct words *w, uint64_t ad
 	return writer;
 }
 
-/* A granule that nobody has touched since its page became fine follows who made it so. */
-static inline uint64_t last_writer(const struct page *p, uint64_t writer)
-{
-	return likely(writer) ? writer : p->writer;
-}
-
 static INLINED enum outcome one_locked(struct order_thread *t, struct page *p, struct words *w, struct access *a,
 				       uint64_t was)
 {
@@ -378,10 +370,9 @@ enum outcome words_access(struct order_thread *t, struct page *p, struct access 
 }
 
 /*
- * The state is looked at in the bracket, so who makes the page coarse waits for this thread. That look needs no order
- * with the first one at the word: one of before the page became fine is not there any more when the word is locked
- * (that store comes after the look, on which it depends), or looked at for the last time (the fence); and this thread's
- * own mark is gone from a page that is not fine, by its own store or before a membarrier.
+ * The state may be an old one, and needs no order with the look at the word: words of coarse pages are locked, so one
+ * that is got, or that is the same in two looks, is a fine page's (region_change.c). A mark of this thread's own is
+ * only taken away when it has been made to see that, or by itself.
  */
 bool words_quick(struct order_thread *t, struct access *a)
 {
@@ -399,7 +390,11 @@ bool words_quick(struct order_thread *t, struct access *a)
 	uint64_t was = __atomic_load_n(&w->writer, __ATOMIC_RELAXED), writer = last_writer(p, was);
 	if (was == own->self->mine)
 		return own_access(t, a) == DONE;
-	if (was & (WORD_LOCKED | WORD_OWNED) || !region_follows(own, t->slot, writer) || !lock_word(w, was))
+	if (was & (WORD_LOCKED | WORD_OWNED) || !region_follows(own, t->slot, writer))
+		return false;
+	if (!access_writes(a) && word_slot(writer) != t->slot && make_coarse_at_rest(t, p, a->addr))
+		return claims_quick(t, p, a);
+	if (!lock_word(w, was))
 		return false;
 	uint64_t readers = access_writes(a) ? w->readers : 0;
 	if (readers & WORD_MANY || !region_follows(own, t->slot, readers)) {
@@ -419,21 +414,30 @@ static void unlock_as_they_were(uint64_t from, uint64_t to)
 	}
 }
 
-bool words_lock(struct order_thread *t, uint64_t from, uint64_t to, bool *disowned)
+bool words_trylock(struct order_thread *t, uint64_t from, uint64_t to, bool *others)
 {
 	uint64_t mine = region_of(t)->self->mine;
 
 	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
 		struct words *w = order_state(at);
 		uint64_t writer = __atomic_load_n(&w->writer, __ATOMIC_RELAXED);
-		bool others = writer & WORD_OWNED && writer != mine;
-		if (others || writer & WORD_LOCKED || !lock_word(w, writer)) {
+		*others = writer & WORD_OWNED && writer != mine;
+		if (*others || writer & WORD_LOCKED || !lock_word(w, writer)) {
 			unlock_as_they_were(from, at);
-			*disowned |= others && words_disown(t, from, to);
 			return false;
 		}
 	}
 	return true;
+}
+
+bool words_lock(struct order_thread *t, uint64_t from, uint64_t to, bool *disowned)
+{
+	bool others = false;
+
+	if (words_trylock(t, from, to, &others))
+		return true;
+	*disowned |= others && words_disown(t, from, to);
+	return false;
 }
 
 bool words_edges(struct order_thread *t, uint64_t from, uint64_t to, uint8_t kind)
@@ -459,54 +463,5 @@ void words_unlock(struct order_thread *t, uint64_t from, uint64_t to, uint8_t ki
 	for (uint64_t at = from & ~7ull; at < to; at += GRANULE) {
 		struct words *w = order_state(at);
 		unlock_word(w, note(t, w, at, last_writer(p, w->writer & ~WORD_LOCKED), kind));
-	}
-}
-
-/* In the child of a fork: locks whose holders are not here. */
-void words_forked(uint64_t page)
-{
-	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
-		struct words *w = order_state(at);
-		w->writer &= ~WORD_LOCKED;
-	}
-}
-
-void words_clear(uint64_t page)
-{
-	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
-		struct words *w = order_state(at);
-		w->writer = w->readers = 0;
-	}
-}
-
-static uint64_t await_unlocked(struct region_thread *own, const struct words *w)
-{
-	uint64_t writer;
-
-	for (unsigned looked = 0; (writer = __atomic_load_n(&w->writer, __ATOMIC_ACQUIRE)) & WORD_LOCKED;) {
-		region_answer(own);
-		order_relax(&looked);
-	}
-	return writer;
-}
-
-/* All that the words of a page say, for who takes it whole. Nobody else uses them any more, except who holds one or
-   owns one: who holds one may make it its own. In a page that is not fine nobody owns one, so a thread that finds its
-   mark finds one that counts. */
-void words_collect(struct order_thread *t, uint64_t page)
-{
-	struct region_thread *own = region_of(t);
-	uint64_t mine = own->self->mine;
-
-	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE)
-		await_unlocked(own, order_state(at));
-	words_disown(t, page, page + PAGE_BYTES);
-	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
-		struct words *w = order_state(at);
-		uint64_t writer = await_unlocked(own, w);
-		if (writer == mine)
-			__atomic_store_n(&w->writer, 0, __ATOMIC_RELAXED);
-		else
-			edges(t, writer, w->readers, ACCESS_WRITES);
 	}
 }

@@ -26,10 +26,9 @@ RUNTIME = {
 }
 # Too rare in whole programs, or without a place there: orders/faults.py and models/ find them.
 NOT_HERE = {'the wait for a bracket', 'an event that has begun', 'the lock of a page', 'the region in which the owner got its page',
-            'who made a page fine', 'what the words of a page said', 'the last look at a word', 'the second granule of 16 bytes',
+            'the last look at a word', 'the second granule of 16 bytes',
             'the edges of the rest of a block', 'whether the rest of a block was let go', 'the region in which the owner left the next pages',
-            'the wait for who reads the next pages', 'the end of what threads own, with the fine page',
-            'the wait for who holds a word of a page that becomes coarse'}
+            'the wait for who reads the next pages', 'whether others own one of several words', 'whether somebody holds one of several words'}
 
 
 def faults_of_region():

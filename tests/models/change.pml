@@ -1,19 +1,21 @@
 /*
  * A page of `region` that becomes fine, and coarse again: one page with one granule. Claims and words are as simple as
  * can be, since claims.pml and word.pml are about them: a claim is for all, and who holds the word's lock leaves its
- * name whatever it did. A read whose word has its own name of this region needs no lock. Not here: granules that a
- * thread owns, several readers, a page that becomes coarse for reading alone.
+ * name whatever it did. A read whose word has its own name of this region needs no lock. Who makes the page coarse locks
+ * the word, which stays locked; or does nothing if somebody else has it. It takes the edges; or it does so in its
+ * bracket, when all that the word tells of is past, and leaves the page to anybody. Not here: granules that a thread owns,
+ * several readers, a page that becomes coarse for reading alone.
  *
- * Checked as in claims.pml. What may be left out, and must then be found:
+ * AT_REST: the second way, instead of the first. Checked as in claims.pml. What may be left out, and must then be found:
  *
- *   NO_MEMBARRIER     who makes a page coarse does not make cores see that
- *   NO_WAIT           ... does not wait for brackets
- *   NO_WAIT_FOR_WORD  ... does not wait for who holds the word
+ *   NOT_LOCKED        who makes a page coarse leaves the word as it was
  *   NO_WORD_EDGE      ... ignores what the word says
  *   NO_PAGE_EDGE      ... ignores who made the page fine
- *   LATE_STATE        ... says so only after it has waited
+ *   NOT_PAST          AT_REST: whether it is, is not asked
+ *   BEGUN_ONLY        ... only whether anything of the word's thread is past
+ *   OLD_WRITER        ... the page keeps the name of who made it fine
  *   NOT_CLEARED       the word of a page that becomes fine again is not cleared
- *   PLAIN_FINE        that a page is fine is no release store
+ *   PLAIN_CLEAR       that it is cleared is no release store
  *   NO_PAGE_WRITER    who comes to a word that nobody has touched ignores who made the page fine
  *   NO_SECOND_LOOK    after a wait for a word the page's state is not looked at again
  */
@@ -130,13 +132,13 @@ inline revoke(t)
 inline make_fine(t)
 {
 #ifndef NOT_CLEARED
+#ifdef PLAIN_CLEAR
 	put(t, WRITER, 0, 0);
-#endif
-#ifdef PLAIN_FINE
-	put(t, STATE, FINE, 0)
 #else
-	put(t, STATE, FINE, 1)
+	put(t, WRITER, 0, 1);
 #endif
+#endif
+	put(t, STATE, FINE, 1)
 }
 
 inline miss(t, kind)
@@ -167,66 +169,6 @@ inline miss(t, kind)
 
 /* ---- fine -------------------------------------------------------------------------------------------------------- */
 
-inline await_word()
-{
-	memory[WRITER] < LOCKED && !reserved
-}
-
-inline coarsen(t)
-{
-	bracket(t, 0);
-	lock_page(t);
-	get(t, STATE, a);
-	if
-	:: a == FINE ->
-#ifndef LATE_STATE
-		put(t, STATE, 0, 1);
-#endif
-#ifndef NO_MEMBARRIER
-		membarrier();
-#endif
-#ifndef NO_WAIT
-		u = 0;
-		do
-		:: u < THREADS ->
-			if
-			:: u != t -> await_bracket(t, u)
-			:: else
-			fi;
-			u++
-		:: else -> break
-		od;
-#endif
-#ifdef LATE_STATE
-		put(t, STATE, 0, 1);
-#endif
-#ifndef NO_WAIT_FOR_WORD
-		await_word();
-#endif
-#ifndef NO_WORD_EDGE
-		get(t, WRITER, a);
-		follow(t, a);
-#endif
-#ifndef NO_PAGE_EDGE
-		get(t, PWRITER, a);
-		follow(t, a);
-#endif
-		bracket(t, 1);
-		make_mine(t)
-	:: else
-	fi;
-	unlock_page(t);
-	bracket(t, 1)
-}
-
-/* Outside the bracket, so that nobody waits for this thread meanwhile. */
-inline wait_for_word(t)
-{
-	bracket(t, 0);
-	await_word();
-	bracket(t, 1)
-}
-
 inline take_word(t, was)
 {
 	atomic {
@@ -239,6 +181,110 @@ inline take_word(t, was)
 	:: got -> put(t, WRITER, LOCKED, 0)
 	:: else
 	fi
+}
+
+inline keep_word(t)
+{
+#ifdef NOT_LOCKED
+	put(t, WRITER, a, 0)
+#else
+	skip
+#endif
+}
+
+inline coarsen(t)
+{
+	bracket(t, 0);
+	lock_page(t);
+	got = 0;
+	get(t, STATE, a);
+	if
+	:: a == FINE ->
+		get(t, WRITER, a);
+		if
+		:: !(a & LOCKED) -> take_word(t, a)
+		:: else
+		fi
+	:: else
+	fi;
+	if
+	:: got ->
+		got = 0;
+		keep_word(t);
+#ifndef NO_WORD_EDGE
+		follow(t, a);
+#endif
+#ifndef NO_PAGE_EDGE
+		get(t, PWRITER, a);
+		follow(t, a);
+#endif
+		put(t, STATE, 0, 1);
+		bracket(t, 1);
+		make_mine(t)
+	:: else
+	fi;
+	unlock_page(t);
+	bracket(t, 1)
+}
+
+#ifdef BEGUN_ONLY
+#define PAST(t, name) (!(name) || SLOT(name) == t || known[t].by[SLOT(name)] > 0)
+#else
+#define PAST(t, name) (!(name) || SLOT(name) == t || known[t].by[SLOT(name)] >= ENDS(name))
+#endif
+
+/* In the bracket. a: the word, b: the page's writer. */
+inline coarsen_at_rest(t)
+{
+	atomic {
+		if
+		:: !page_locked -> page_locked = 1; locked = 1
+		:: else -> locked = 0
+		fi
+	};
+	if
+	:: locked ->
+		get(t, STATE, s);
+		get(t, WRITER, a);
+		get(t, PWRITER, again);
+		if
+#ifdef NOT_PAST
+		:: s == FINE && a && !(a & LOCKED) ->
+#else
+		:: s == FINE && a && !(a & LOCKED) && PAST(t, a) && PAST(t, again) ->
+#endif
+			take_word(t, a);
+			if
+			:: got ->
+				got = 0;
+				keep_word(t);
+#ifndef OLD_WRITER
+				put(t, PWRITER, a, 0);
+#endif
+				put(t, STATE, 0, 1)
+			:: else
+			fi
+		:: else
+		fi;
+		unlock_page(t);
+		locked = 0;
+		s = 0
+	:: else
+	fi
+}
+
+/* Somebody has it, or the page is coarse. */
+inline await_word()
+{
+	(memory[WRITER] < LOCKED && !reserved) || memory[STATE] != FINE
+}
+
+/* Outside the bracket, so that nobody waits for this thread meanwhile. */
+inline wait_for_word(t)
+{
+	bracket(t, 0);
+	await_word();
+	bracket(t, 1)
 }
 
 /* The page was seen to be fine in this bracket. Perhaps nothing is done: then all is looked at again. */
@@ -300,7 +346,11 @@ inline slowly(t, kind)
 		look(t);
 #endif
 		if
+#ifdef AT_REST
+		:: s == FINE && !changed && kind == READ -> coarsen_at_rest(t); changed = 1; s = 0
+#else
 		:: s == FINE && !changed -> coarsen(t); changed = 1; s = 0
+#endif
 		:: s == FINE -> word(t, kind)
 		:: s != FINE -> miss(t, kind)
 		fi
@@ -335,7 +385,7 @@ inline hooked(t, kind)
 proctype thread(byte t)
 {
 	byte events, e, upto, u, j, k, rby, rat, a, again, n, was, s;
-	bool done, got, had, changed;
+	bool done, got, had, changed, locked;
 
 	do
 	:: n < ACCESSES ->

@@ -255,6 +255,30 @@ static void handed_over(struct worker *w, uint64_t n)
 		one_handed_over(w);
 }
 
+/* Pages that are written from several sides, and then read whole: what came before is mostly past, by a lock. */
+static void one_at_rest(struct worker *w)
+{
+	unsigned m = below(number(w), 2), from = below(number(w), PAGE_WORDS);
+	bool locked = number(w) & 3, writes = number(w) & 1;
+	uint64_t *page = memory + m * PAGE_WORDS;
+
+	if (locked)
+		host_lock(w, m);
+	for (unsigned i = 0, n = locked ? PAGE_WORDS / 4 : 4; i < n; i++)
+		if (writes)
+			store(w, true, page + (from + i) % PAGE_WORDS, w->hash + i);
+		else
+			load(w, true, page + (from + i) % PAGE_WORDS);
+	if (locked)
+		host_unlock(w, m);
+}
+
+static void at_rest(struct worker *w, uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k += 12)
+		one_at_rest(w);
+}
+
 /* A word of its own beside those of others, and now and then one of theirs: what is used again and again becomes a thread's own. */
 static void one_own(struct worker *w)
 {
@@ -327,6 +351,7 @@ const struct workload workloads[] = {
 	{ "copies", 0, copies, 1, "ranges" },
 	{ "sweeps", 0, sweeps, 1, "page after page" },
 	{ "handed-over", 0, handed_over, 1, "pages that go with a lock" },
+	{ "at-rest", 0, at_rest, 1, "pages that are written from several sides, then read" },
 	{ "own-words", 0, own_words, 1, "words of one page that are mostly one thread's each" },
 	{ "mixed", 0, mixed, 1, "all of these, and locks" },
 	{ 0 },

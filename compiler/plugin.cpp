@@ -557,14 +557,39 @@ struct Nest {
 		const Control control = controls.lookup(&loop);
 		if (!control.number)
 			return find_span(moves.getStart(), to) && move(to, moves.getStepRecurrence(evolution), count);
-		/* a fixed way from a number that is bounded */
-		if (moves.getType() != control.number->getType())
+		/* a fixed way from that number, or from a multiple of it */
+		uint64_t times =
+			how_many(moves.getStepRecurrence(evolution), control.number->getStepRecurrence(evolution));
+		if (!times || moves.getType() != control.number->getType() || !ask(control.last, LONGEST))
 			return false;
-		const SCEV *way = evolution.getMinusSCEV(&moves, control.number);
-		if (isa<SCEVCouldNotCompute>(way) || !find_span(way, to))
+		const SCEV *multiple = evolution.getConstant(moves.getType(), times);
+		const SCEV *way = evolution.getMinusSCEV(&moves, evolution.getMulExpr(multiple, control.number));
+		if (!evolution.isLoopInvariant(way, &loop) || !find_span(way, to))
 			return false;
-		to.length = evolution.getAddExpr(to.length, control.last);
+		const SCEV *most = evolution.getMulExpr(constant(times), control.last);
+		to.length = evolution.getAddExpr(to.length, most);
 		return ask(to.length, LONGEST);
+	}
+
+	/* A step as a number and what it is multiplied with; null: with nothing. The number is 0 where it is none. */
+	static std::pair<uint64_t, const SCEV *> factor(const SCEV *step)
+	{
+		const auto *product = dyn_cast<SCEVMulExpr>(step);
+		const auto *number = dyn_cast<SCEVConstant>(product ? product->getOperand(0) : step);
+		if (!number)
+			return { 1, step };
+		if (product && product->getNumOperands() != 2)
+			return { 0, nullptr };
+		bool is_small = !number->getAPInt().isNegative() && number->getAPInt().ult(SMALL);
+		return { is_small ? number->getAPInt().getZExtValue() : 0, product ? product->getOperand(1) : nullptr };
+	}
+
+	/* How many of the one step are the other? 0: that is not known. */
+	static uint64_t how_many(const SCEV *step, const SCEV *one)
+	{
+		auto [all, of] = factor(step);
+		auto [each, each_of] = factor(one);
+		return of == each_of && each && all % each == 0 ? all / each : 0;
 	}
 
 	/* Moved on by up to so many steps. */

@@ -2,7 +2,7 @@
  * Loops in loops over arrays, whose bounds the compiler knows before the outer one begins. What could go wrong: the copy
  * without hooks counts other accesses or polls than the one with hooks; it runs although what it accesses was not
  * bounded: where a number of rounds wraps around since the inner loop is not entered, where an index wraps around, goes
- * back, or begins elsewhere in each round.
+ * back, begins elsewhere in each round, or moves on otherwise than what the loop is bounded by.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +11,10 @@ enum { N = 64 };
 static uint32_t grid[N][N], words[4 * N];
 static uint8_t bytes[1 << 16];
 static double a[N * N], b[N * N];
+static struct {
+	uint32_t number;
+	char rest[(1 << 18) - 4];
+} far[N];
 static uint64_t sum;
 
 static void add(uint64_t value)
@@ -93,6 +97,19 @@ __attribute__((noinline)) static void wraps_back(uint32_t *middle, unsigned rows
 			middle[(int32_t)(i - minus)] += i;
 }
 
+/* What the inner loop says of its number does not bound what moves on by other steps, or by very many of its own. */
+__attribute__((noinline)) static void other_steps(uint32_t *at, unsigned long rows, unsigned long limit,
+						  unsigned long step)
+{
+	for (unsigned long k = 0; k < rows; k++) {
+		unsigned long j = k;
+		for (unsigned long i = k; i < limit; i += step, j++)
+			at[i] += at[j] + (uint32_t)k;
+		for (unsigned long i = k; i < limit; i += step)
+			far[i].number += (uint32_t)(i + k);
+	}
+}
+
 /* The index of the inner loop wraps in the middle. */
 __attribute__((noinline)) static void narrow(uint8_t *at, unsigned rows, uint8_t from, unsigned n)
 {
@@ -168,6 +185,7 @@ static void round_of(unsigned n)
 	wraps_often(bytes, n, 65500, 385);
 	wraps_often(bytes, n, 65000, 300);
 	wraps_back(words + N, n / 8, n, 3, n / 2);
+	other_steps(words, n / 2, n, n / 5 + 1);
 	narrow(bytes, n, (uint8_t)(200 + n), 100);
 	narrow_product(bytes, (uint16_t)n, (uint16_t)(n * 3), 0x3001);
 	add(some(grid, bytes, n, n));
@@ -191,6 +209,8 @@ int main(void)
 			add(grid[i][j]);
 	for (unsigned i = 0; i < 4 * N; i++)
 		add(words[i]);
+	for (unsigned i = 0; i < N; i++)
+		add(far[i].number);
 	for (unsigned i = 0; i < sizeof bytes; i++)
 		add(bytes[i]);
 	for (unsigned i = 0; i < N * N; i++)

@@ -33,7 +33,9 @@ _Bool __heddle_worth(uint64_t more);
 _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
 		       uint8_t kind);
 _Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint8_t kind);
+uint64_t __heddle_polls(struct hook_self *self);
 void __heddle_pass_poll(struct hook_self *self);
+_Bool __heddle_passed_many(struct hook_self *self, uint64_t before);
 void __heddle_cancel(struct hook_self *self, uint64_t events);
 void __heddle_close_many(struct hook_self *self, uint64_t events, uint64_t more, uint64_t each);
 HOOK_CALL void __heddle_mended(struct hook_self *self);
@@ -305,6 +307,17 @@ INLINE _Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uin
 INLINE void __heddle_pass_poll(struct hook_self *self)
 {
 	PUT(self->polls, GET(self->polls) + 1);
+}
+
+INLINE uint64_t __heddle_polls(struct hook_self *self)
+{
+	return GET(self->polls);
+}
+
+/* Since there were `before`, was one passed at which a held bracket is closed (due_held)? */
+INLINE _Bool __heddle_passed_many(struct hook_self *self, uint64_t before)
+{
+	return GET(self->polls) / HOOK_HELD != before / HOOK_HELD;
 }
 
 /* Not in one bracket. Nothing has been done in it. */

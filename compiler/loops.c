@@ -18,6 +18,10 @@
  * Its copy counts accesses and polls as they come, so it may leave some out; all that is checked before is that what
  * lies within the bounds is claimed. What is bounded too generously, or has gaps that are another thread's, runs as if
  * it were no nest.
+ *
+ * Perhaps none of its accesses is made, so its copy may end with the count that it began with. Who waits for the
+ * bracket would see nothing of it, however often that happened: so a copy closes the bracket behind it where a poll
+ * would have, and in a bracket that is closed no copy of a nest begins. It stays closed until there is an access.
  */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
@@ -46,7 +50,9 @@ struct copying {
 	struct together together[TOGETHER_MOST];
 	size_t together_count;
 	LLVMValueRef accesses;
-	bool nest; /* a stride is how far an access may reach */
+	bool nest;	     /* a stride is how far an access may reach */
+	bool polls;	     /* are in the nest */
+	LLVMValueRef polled; /* of them, before it */
 };
 
 static int compare(const void *a, const void *b)
@@ -63,6 +69,7 @@ static bool begin(void *arg, LLVMBasicBlockRef header, bool nest)
 	c->nest = nest;
 	c->held = held_of(header);
 	c->each = c->together_count = 0;
+	c->polls = false;
 	return c->held;
 }
 
@@ -185,9 +192,15 @@ static LLVMValueRef make_room(struct copying *c, LLVMValueRef self)
 
 static LLVMValueRef worth(void *arg, LLVMValueRef at, LLVMValueRef more)
 {
-	(void)arg;
+	struct copying *c = arg;
+
 	position(at);
-	return CALL_FAST(worth, more);
+	LLVMValueRef is_worth = CALL_FAST(worth, more);
+	if (!c->nest)
+		return is_worth;
+	LLVMValueRef limit = held_get(c->m, c->held, HELD_LIMIT);
+	LLVMValueRef is_open = LLVMBuildICmp(builder, LLVMIntNE, limit, number(c->m, 0), "");
+	return LLVMBuildAnd(builder, is_worth, is_open, "");
 }
 
 static LLVMValueRef is_claimed(struct copying *c, const struct together *t, LLVMValueRef ok, LLVMValueRef self,
@@ -218,12 +231,18 @@ static LLVMValueRef check(void *arg, LLVMValueRef at, LLVMValueRef more, LLVMVal
 				    CALL_FAST(rounds, self, events, more, number(m, c->each));
 	for (size_t i = 0; i < c->together_count; i++)
 		ok = is_claimed(c, &c->together[i], ok, self, more);
+	if (c->polls)
+		c->polled = CALL_FAST(polls, self);
 	return ok;
 }
 
 static bool is_poll(void *arg, LLVMValueRef inst)
 {
-	return shape_of(arg, inst) == SHAPE_POLL;
+	struct copying *c = arg;
+	bool is = shape_of(c, inst) == SHAPE_POLL;
+
+	c->polls |= is;
+	return is;
 }
 
 static void count(void *arg, LLVMValueRef at, unsigned accesses, unsigned polls)
@@ -237,12 +256,27 @@ static void count(void *arg, LLVMValueRef at, unsigned accesses, unsigned polls)
 		CALL_FAST(pass_poll, call_fast(FAST_current, NULL, 0));
 }
 
+static void close_if_many(struct copying *c, LLVMValueRef at)
+{
+	LLVMBasicBlockRef rest = cut(at), close = LLVMInsertBasicBlockInContext(c->m->context, rest, "");
+	LLVMValueRef many = CALL_FAST(passed_many, call_fast(FAST_current, NULL, 0), c->polled);
+
+	likely(c->m, LLVMBuildCondBr(builder, LLVMBuildNot(builder, many, ""), rest, close));
+	LLVMPositionBuilderAtEnd(builder, close);
+	held_close(c->m, c->held);
+	held_closed(c->m, c->held);
+	LLVMBuildBr(builder, rest);
+}
+
 static void after_copy(void *arg, LLVMValueRef at)
 {
 	struct copying *c = arg;
 
 	position(at);
-	held_count(c->m, c->held, c->accesses);
+	if (!c->nest)
+		held_count(c->m, c->held, c->accesses);
+	else if (c->polls)
+		close_if_many(c, at);
 }
 
 /* The list is in the order of the functions; polls, at its end, are in loops that are not copied. */

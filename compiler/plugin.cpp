@@ -854,7 +854,7 @@ struct plugin_copying {
 			phi.addIncoming(copied ? copied : value, latch_copy);
 		}
 		if (nest)
-			return count(map);
+			count(map);
 		BasicBlock *after = SplitEdge(latch_copy, exit);
 		copier.after_copy(copier.arg, wrap(after->getTerminator()));
 	}

@@ -615,6 +615,14 @@ def case_seldom(t):
     t.replays(recorded, times=2, timeout=60)
 
 
+def case_waited_for(t):
+    """Who wants a page gets it while its owner is in loops that seldom access anything."""
+    program = hooked_part(t, 'waited_for')
+    recorded = t.record([program], timeout=120)
+    t.check(recorded.status == 0, f'{recorded}')
+    t.replays(recorded, times=1, timeout=120)
+
+
 def case_unattached(t):
     """Threads in the loops with which they begin, many at once."""
     program = hooked_part(t, 'unattached')

@@ -480,10 +480,9 @@ static bool comes_free(struct order_thread *t, struct page *q, uint64_t addr, ui
 	return !(kind & HOOK_WRITE) || !q->readers || readers_have_left(t, q, addr);
 }
 
-static void claim_block(struct order_thread *t, const struct page *p, const struct page *was, uint64_t addr,
-			uint8_t kind)
+static void claim_block(struct order_thread *t, const struct page *was, uint64_t addr, uint8_t kind)
 {
-	if (p->given) /* goes with a lock, which says little about those beside it */
+	if (was->left_by & LEFT_GIVING) /* it goes with a lock, which says little about those beside it */
 		return;
 	uint64_t end = (addr | (BLOCK_BYTES - 1)) + 1;
 
@@ -545,7 +544,7 @@ enum outcome claims_access(struct order_thread *t, struct page *p, struct access
 	if (taken)
 		own->took = own->self->events / 2 - own->cut->skipped;
 	else
-		claim_block(t, p, &was, a->addr, kind);
+		claim_block(t, &was, a->addr, kind);
 	order_chaos(t);
 	unlock_page(p);
 	return done ? DONE : FAULTS;
@@ -571,7 +570,7 @@ bool claims_quick(struct order_thread *t, struct page *p, struct access *a)
 		order_chaos(t);
 		done = access_perform(a);
 		settle(t, p, a->addr, kind, false);
-		claim_block(t, p, &was, a->addr, kind);
+		claim_block(t, &was, a->addr, kind);
 	}
 	order_chaos(t);
 	unlock_page(p);
@@ -591,7 +590,7 @@ enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, 
 		get_ready(t, p, addr, kind);
 		bracket_open(own);
 		settle(t, p, addr, kind, false);
-		claim_block(t, p, &was, addr, kind);
+		claim_block(t, &was, addr, kind);
 	}
 	unlock_page(p);
 	return fine ? LOOK_AGAIN : DONE;

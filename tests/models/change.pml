@@ -259,7 +259,10 @@ inline coarsen_at_rest(t)
 				got = 0;
 				keep_word(t);
 #ifndef OLD_WRITER
-				put(t, PWRITER, a, 0);
+				if
+				:: put(t, PWRITER, a, 0)
+				:: put(t, PWRITER, NAME(t), 0) /* as where several were there */
+				fi;
 #endif
 				put(t, STATE, 0, 1)
 			:: else

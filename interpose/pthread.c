@@ -145,10 +145,12 @@ static inline int quick_cut(struct front *f, int hands_on)
 	struct order_cut *c = f->cut;
 	if (likely(!c))
 		return 1;
-	if (unlikely(*c->events & 1 || *c->events >= c->until || (hands_on && c->leaves)))
+	if (unlikely(*c->events & 1 || *c->events >= c->until || (hands_on && c->giving->n > CUT_FEW)))
 		return 0;
 	cut_now(c);
 	cut_note(c->noted, f->clock + 1, *c->events / 2);
+	if (hands_on)
+		cut_give(c);
 	return 1;
 }
 

@@ -131,18 +131,23 @@ static void set_up(struct order_thread *t)
 	own->fenced = own->waited = 0;
 	own->contest = CONTEST_ASKED;
 	own->cut = &t->cut;
-	t->cut = (struct order_cut){
-		.events = &own->self->events, .mask = REGION_MASK, .until = REGION_LAST, .skipped = t->cut.skipped
-	};
-	claims_settle(own);
+	t->cut = (struct order_cut){ .events = &own->self->events,
+				     .mask = REGION_MASK,
+				     .until = REGION_LAST,
+				     .giving = &own->leave[LEAVE_GIVING],
+				     .claims = own->claims,
+				     .left_by = (char *)region_pages + offsetof(struct page, left_by),
+				     .let_go = &own->let_go,
+				     .name = word_name(t->slot, 0) | LEFT_GIVING,
+				     .skipped = t->cut.skipped };
 }
 
 static void record_begin(struct order_thread *t)
 {
 	struct region_thread *own = region_of(t);
 
-	set_up(t);
 	own->claims = order_claims(t->slot);
+	set_up(t);
 	if (own->claims) {
 		__atomic_store_n(&region_threads[t->slot], own, __ATOMIC_RELEASE); /* its claims first */
 		own->self->claims = own->claims;

@@ -21,10 +21,6 @@
 #define PAGE_SHIFT  HOOK_PAGE_SHIFT
 #define PAGE_BYTES  (1ull << PAGE_SHIFT)
 
-/* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself. */
-#define CLAIM_LET_GO 4
-#define CLAIM_GIVEN  16 /* and that was where it gave a lock back */
-
 _Static_assert(HOOK_PAGES << PAGE_SHIFT == 1ull << ORDER_ADDRESS_BITS, "claims for all that the program has");
 _Static_assert((int)ACCESS_READS == (int)HOOK_READ && (int)ACCESS_WRITES == (int)HOOK_WRITE,
 	       "kinds are the bits of a claim");
@@ -54,6 +50,7 @@ struct page {
 	uint64_t left_by;
 } __attribute__((aligned(64)));
 #define LEFT_GIVING WORD_STREAK
+_Static_assert(sizeof(struct page) == CUT_APART, "cut.h finds them");
 
 /* The words of a granule. */
 struct words {
@@ -71,18 +68,13 @@ _Static_assert(sizeof(struct words) == 16 && PAGE_SHIFT == 9, "entry.S knows the
 #define REGION_RANGES 64  /* held at once */
 #define REGION_PIECES 512 /* of fine pages among them */
 
-#define REGION_LEAVES 2048 /* pages that a thread will let go of, at most; twice */
-
 struct held {
 	uint64_t from, to;
 	uint8_t kind;
 };
 
-/* What a thread will let go of, and where: numbers of pages; some may be gone. */
+/* Where a thread will let go of pages. */
 enum { LEAVE_GIVING, LEAVE_WAITING, LEAVES };
-struct leave {
-	uint32_t n, page[REGION_LEAVES];
-};
 
 struct region_thread {
 	uint64_t page_after; /* the last that it has taken from others, with how many more */
@@ -102,7 +94,7 @@ struct region_thread {
 	uint32_t ranges, pieces;
 	struct held range[REGION_RANGES]; /* that are held */
 	struct held piece[REGION_PIECES]; /* of them, in fine pages: their words are locked */
-	struct leave leave[LEAVES];
+	struct cut_leaves leave[LEAVES];
 	uint64_t known[REGION_SLOTS];  /* record: end of a region of that thread that this one follows */
 	uint64_t logged[REGION_SLOTS]; /* region of the last edge from that thread; both directions */
 };
@@ -247,11 +239,6 @@ void pages_open(void);
 void set_claim(struct region_thread *own, uint32_t me, struct page *p, uint64_t addr, uint8_t kind);
 /* Before the thread waits, and after a cut: others get the pages that move for nothing. */
 void claims_let_go(struct order_thread *t, enum order_pause why);
-/* A cut may be made without that if there are none. */
-static inline void claims_settle(struct region_thread *own)
-{
-	own->cut->leaves = own->leave[LEAVE_GIVING].n > 0;
-}
 /* The access, on a page that is not fine: gets the claim, if that can be had in peace. */
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
 /* A load or store of a page that is not fine, if that can be had at once. False: it has not been made. */

@@ -61,11 +61,9 @@ void set_claim(struct region_thread *own, uint32_t me, struct page *p, uint64_t 
 	if (word_is_of(left, me)) /* if another one lets go at this moment, its name is lost */
 		__atomic_store_n(&p->left_by, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&own->claims[page_number(addr)], kind, __ATOMIC_RELAXED);
-	struct leave *leave = &own->leave[p->given ? LEAVE_GIVING : LEAVE_WAITING];
-	if (kind && (p->given || p->moves) && leave->n < REGION_LEAVES) {
+	struct cut_leaves *leave = &own->leave[p->given ? LEAVE_GIVING : LEAVE_WAITING];
+	if (kind && (p->given || p->moves) && leave->n < CUT_LEAVES)
 		leave->page[leave->n++] = page_number(addr);
-		claims_settle(own);
-	}
 }
 
 /* Clears bits of a claim. True: it had some of them. In one step, since its thread may just let go of it. */
@@ -103,32 +101,21 @@ static bool clear_claim(uint32_t slot, uint64_t addr, uint8_t bits)
  */
 #define LET_GO_AGAIN 32
 #define LEAVE_MOST   1024
-_Static_assert(LEAVE_MOST < REGION_LEAVES, "there is room until the next miss");
+_Static_assert(LEAVE_MOST < CUT_LEAVES, "there is room until the next miss");
 
-/* Of the first n. as: what the claims become. */
-static void let_go_of(struct order_thread *t, struct leave *leave, uint32_t n, uint8_t as)
+/* Of the first n. as: what the claims become. libheddle.so does the same at an unlock that needs nobody else. */
+static void let_go_of(struct order_thread *t, struct cut_leaves *leave, uint32_t n, uint8_t as)
 {
 	struct region_thread *own = region_of(t);
 
-	if (!n)
-		return;
-	uint64_t region = region_begun(own->self->events);
-	__atomic_store_n(&own->let_go, region, __ATOMIC_RELAXED);
-	uint64_t name = word_name(t->slot, region) | (as & CLAIM_GIVEN ? LEFT_GIVING : 0);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < n; i++) {
-		__atomic_store_n(&own->claims[leave->page[i]], as, __ATOMIC_RELAXED);
-		__atomic_store_n(&region_pages[leave->page[i]].left_by, name, __ATOMIC_RELAXED);
-	}
-	leave->n -= n;
-	for (uint32_t i = 0; i < leave->n; i++)
-		leave->page[i] = leave->page[i + n];
-	claims_settle(own);
+	if (n)
+		cut_let_go(own->cut, leave, n, region_begun(own->self->events), as,
+			   word_name(t->slot, 0) | (as & CLAIM_GIVEN ? LEFT_GIVING : 0));
 }
 
 void claims_let_go(struct order_thread *t, enum order_pause why)
 {
-	struct leave *giving = &region_of(t)->leave[LEAVE_GIVING], *waiting = &region_of(t)->leave[LEAVE_WAITING];
+	struct cut_leaves *giving = &region_of(t)->leave[LEAVE_GIVING], *waiting = &region_of(t)->leave[LEAVE_WAITING];
 
 	if (why == PAUSE_GIVES)
 		let_go_of(t, giving, giving->n, CLAIM_LET_GO | CLAIM_GIVEN);
@@ -147,7 +134,7 @@ static bool has_many(const struct region_thread *own)
 static void let_go_oldest(struct order_thread *t)
 {
 	for (unsigned i = 0; i < LEAVES; i++) {
-		struct leave *leave = &region_of(t)->leave[i];
+		struct cut_leaves *leave = &region_of(t)->leave[i];
 		if (leave->n >= LEAVE_MOST)
 			let_go_of(t, leave, LEAVE_MOST / 2, CLAIM_LET_GO);
 	}

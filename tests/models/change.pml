@@ -279,7 +279,11 @@ inline coarsen_at_rest(t)
 /* Somebody has it, or the page is coarse. */
 inline await_word()
 {
+#ifdef NO_SECOND_LOOK
+	memory[WRITER] < LOCKED && !reserved
+#else
 	(memory[WRITER] < LOCKED && !reserved) || memory[STATE] != FINE
+#endif
 }
 
 /* Outside the bracket, so that nobody waits for this thread meanwhile. */

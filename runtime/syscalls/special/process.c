@@ -168,6 +168,8 @@ _Noreturn void vfork_child(struct thread *t)
 {
 	if (!replaying)
 		log_vfork(t->vfork_call, gives_id(t->vfork_call));
+	if (t->vfork_call->args[1]) /* here: where no child comes into being, its stack stays as it was */
+		stub_push_frame(&t->regs, t->regs.sp);
 	REGS_RESULT(&t->regs) = 0;
 	t->regs.pc += SYSCALL_SIZE;
 	resume_program(t);
@@ -186,10 +188,8 @@ static void do_vfork(struct call *c)
 	t->process = &copy;
 	/* The child's calls run below this function's frame: the parent finds its stack as it was. */
 	uint64_t here = ALIGN_DOWN((uint64_t)__builtin_frame_address(0) - 4096, 16);
-	if (c->args[1]) {
-		stub_push_frame(&t->regs, c->args[1]);
+	if (c->args[1])
 		t->regs.sp = c->args[1];
-	}
 	t->stack = here - 32768;
 	t->vfork_depth++;
 	t->vfork_call = c;

@@ -21,8 +21,6 @@ RUNTIME = {
     'that an event is not yet known': ('runtime/hooks/services.c', [('event < fork_base || learn(', 'event < fork_base || !learn(')]),
     'the accesses before an op': ('runtime/hooks/services.c', [('clock + 1, t->self->events / 2);', 'clock + 1, t->self->events / 2 + 600);')]),
     'the end of a region before an op of libheddle.so': ('interpose/pthread.c', [('\tcut_now(c);\n', '')]),
-    'the end of a region before libheddle.so lets go of pages':
-        ('interpose/pthread.c', [('\tcut_now(c);\n\tcut_note', '\tif (hands_on)\n\t\tcut_give(c);\n\tcut_now(c);\n\tcut_note')]),
     'the accesses before an op of libheddle.so': ('interpose/pthread.c', [('clock + 1, *c->events / 2);', 'clock + 1, *c->events / 2 + 600);')]),
     'waiting for an access': ('runtime/hooks/services.c', [('return order_events(slot) >= event ||', 'return order_events(slot) + 1 >= event / 2 ||')]),
 }

@@ -20,7 +20,8 @@ struct cut_leaves {
 	uint32_t n, page[CUT_LEAVES];
 };
 #define CUT_FEW 16 /* that libheddle.so lets go of itself */
-/* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself; where it gave a lock back. */
+/* Of a claim, besides the bits of compiler/hooks.h: its thread has let go of the page itself; that was where it gave a
+   lock back. */
 enum { CLAIM_LET_GO = 4, CLAIM_GIVEN = 16 };
 
 /* Only the thread itself, and who has stopped it, uses its cut. */
@@ -48,8 +49,8 @@ static inline void cut_now(struct order_cut *c)
 }
 
 /*
- * Lets go of the first n; `as` is what the claims become, `region` the last that the thread has begun. Release: names and
- * claims are seen after all that it did with the pages. See region_claims.c.
+ * Lets go of the first n; `as` is what the claims become, `region` the last that the thread has begun. Release: names
+ * and claims are seen after all that it did with the pages. See region_claims.c.
  */
 #define CUT_APART 64
 static inline void cut_let_go(struct order_cut *c, struct cut_leaves *leaves, uint32_t n, uint64_t region, uint8_t as,

@@ -33,8 +33,8 @@ def case_over_its_time(t):
 
 
 def case_interrupted(t):
-    """At once, and not after the cases that have begun."""
-    argv = [sys.executable, os.path.join(ROOT, 'tests', 'run.py'), f'--build={t.settings.build}', '-j1', '--only=^hostile/at_random_moments']
+    """At once, and not after the cases that have begun. Also where whoever started these tests ignores SIGINT."""
+    argv = ['env', '--default-signal=INT', sys.executable, os.path.join(ROOT, 'tests', 'run.py'), f'--build={t.settings.build}', '-j1', '--only=^hostile/at_random_moments']
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(t.env, TMPDIR=t.dir), start_new_session=True)
     try:
         while not glob.glob(t.path('heddle-test-*', 'hostile-*')) and process.poll() is None:

@@ -17,7 +17,7 @@ SAMPLED = 'ACCESSES=3 OWNS'      # more states than memory holds: as many of the
 RIGHT = [('claims', 'ACCESSES=2'), ('claims', 'ACCESSES=2 QUICK ASKS'), ('claims', 'ACCESSES=2 SHIFT=0'), ('claims', 'ACCESSES=2 SHIFT=0 LOOPS'), ('claims', 'ACCESSES=2 SHIFT=0 HELD'),
          ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1'),
          ('word', 'ACCESSES=2'), ('change', 'ACCESSES=1')]
-RIGHT_OWNS = [('word', 'ACCESSES=2 OWNS')]       # a minute
+RIGHT_OWNS = [('word', 'ACCESSES=2 OWNS'), ('change', 'ACCESSES=1 AT_REST')]     # a minute
 RIGHT_DEEP = [('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 QUICK'), ('claims', 'ACCESSES=2 LETS_GO=2 QUICK'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=2 QUICK'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 LETS_GO_TIMES=2 QUICK'), ('claims', 'ACCESSES=2 SHIFT=0 HELD ASKS'), ('claims', 'ACCESSES=2 SHIFT=0 LETS_GO=1 QUICK ASKS'), ('claims', 'ACCESSES=3'), ('claims', 'ACCESSES=3 LOOPS'), ('claims', 'ACCESSES=2 HELD'), ('claims', 'THREADS=3 ACCESSES=1'), ('word', 'ACCESSES=2 LOCKS=1'), ('word', 'ACCESSES=2 SHIFT=0'),
               ('word', 'ACCESSES=2 OWN_ACCESSES'), ('word', 'ACCESSES=2 OWNS SHIFT=0'), ('word', 'ACCESSES=2 OWNS OWN_ACCESSES'), ('word', 'THREADS=3 ACCESSES=1'),
               ('change', 'ACCESSES=2'), ('change', 'ACCESSES=2 SHIFT=0'), ('change', 'ACCESSES=2 AT_REST'), ('word', SAMPLED)]

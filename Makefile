@@ -90,7 +90,7 @@ endif
 # heddle-cc: a program that becomes clang, a pass that lld or clang loads, and the part of the hooks that is compiled
 # into programs. The C++ is the least that registers a pass.
 LLVM         := 19
-PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c $(wildcard compiler/replaced*.c),$(wildcard compiler/*.c compiler/races/*.c)) compiler/plugin.cpp
+PASS_SRC     := $(filter-out compiler/driver.c compiler/fast.c $(wildcard compiler/replaced*.c),$(wildcard compiler/*.c compiler/races/*.c)) $(wildcard compiler/*.cpp)
 PASS_INCLUDE  = -isystem $(shell llvm-config-$(LLVM) --includedir)
 PASS_MADE    := $(addprefix $(BUILD)/made/compiler/libc_,table.h names.h)
 PASS_FLAGS    = $(BASE) -I$(BUILD)/made -fPIC -fvisibility=hidden $(PASS_INCLUDE)

@@ -201,7 +201,7 @@ bool is_harmless_in_copy(LLVMValueRef inst);
 bool is_computed(LLVMValueRef inst);
 bool is_unoptimised(LLVMValueRef function);
 
-/* plugin.cpp: what LLVM-C does not offer */
+/* plugin.cpp, and copying.cpp for copies of loops: what LLVM-C does not offer */
 LLVMBasicBlockRef plugin_split(LLVMValueRef before);
 void plugin_erase_metadata(LLVMModuleRef module, const char *name);
 /* Where code can be put that runs after the call has returned. */

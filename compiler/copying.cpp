@@ -143,8 +143,10 @@ struct plugin_copying {
 		some |= count > 0;
 		for (int i = 0; i < count; i++) {
 			Nest::Span span;
-			if (!nest->span_of(unwrap(ranges[i].addr), span) ||
-			    !copier.add(copier.arg, this, span.low, span.length, &ranges[i]))
+			if (!nest->span_of(unwrap(ranges[i].addr), span))
+				return false;
+			ranges[i].places = nest->places(unwrap(ranges[i].addr), inst.getParent());
+			if (!copier.add(copier.arg, this, span.low, span.length, &ranges[i]))
 				return false;
 		}
 		return count >= 0;

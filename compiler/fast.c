@@ -32,7 +32,7 @@ _Bool __heddle_nest(struct hook_self *self, uint64_t events, uint64_t rounds, ui
 _Bool __heddle_worth(uint64_t more);
 _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, uint64_t stride, uint64_t more, uint64_t size,
 		       uint8_t kind);
-_Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint8_t kind);
+_Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint64_t touched, uint8_t kind);
 uint64_t __heddle_polls(struct hook_self *self);
 void __heddle_pass_poll(struct hook_self *self);
 _Bool __heddle_passed_many(struct hook_self *self, uint64_t before);
@@ -54,7 +54,7 @@ HOOK_CALL uint64_t __heddle_store_count(uint64_t events, uint64_t opened);
 HOOK_CALL void __heddle_store_end(uint64_t events, uint64_t opened);
 _Bool __heddle_due_held(struct hook_self *self, uint64_t each);
 _Bool __heddle_due_now(struct hook_self *self);
-_Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind);
+_Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind, _Bool wanted);
 _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride, uint64_t more, uint64_t size,
 		     uint8_t kind);
 _Bool __heddle_due(struct hook_self *self);
@@ -111,12 +111,13 @@ static inline INLINE uint8_t claim(struct hook_self *self, uint64_t addr)
 	return claim_at(self->claims, self->mask, addr);
 }
 
-/* Of all pages from that of one address to that of another. */
-static inline INLINE _Bool pages_claimed(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind)
+/* Of all pages from that of one address to that of another. wanted: all of them are, so what is missing is asked for. */
+static inline INLINE _Bool pages_claimed(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind,
+					 _Bool wanted)
 {
 	if (!self->mask)
 		return (claim(self, 0) & kind) != 0;
-	return __heddle_pages(self, first >> HOOK_PAGE_SHIFT, last >> HOOK_PAGE_SHIFT, kind);
+	return __heddle_pages(self, first >> HOOK_PAGE_SHIFT, last >> HOOK_PAGE_SHIFT, kind, wanted);
 }
 
 /* One branch instead of two. */
@@ -180,7 +181,7 @@ static inline INLINE _Bool range_claimed(struct hook_self *self, uint64_t first,
 	if (!size)
 		return 1;
 	if (size > HOOK_PAGE)
-		return (size <= HOOK_RANGE_MAX || !self->mask) && pages_claimed(self, first, last, kind);
+		return (size <= HOOK_RANGE_MAX || !self->mask) && pages_claimed(self, first, last, kind, 1);
 	return (claim(self, first) & claim(self, last) & kind) != 0;
 }
 
@@ -219,7 +220,7 @@ INLINE _Bool __heddle_open_bytes(_Bool ok, struct hook_self *self, uint64_t even
 	if (!self->mask)
 		return events < self->until && (claim(self, 0) & kind);
 	return size <= HOOK_BYTES_MAX && events < self->group_until &&
-	       (range_claimed(self, first, size, kind) || pages_claimed(self, first, last, kind));
+	       (range_claimed(self, first, size, kind) || pages_claimed(self, first, last, kind, 1));
 }
 
 /* The same for a string that ends with a byte `end` (HOOK_END, HOOK_OR_ZERO), or after `limit` bytes. Returns its
@@ -292,15 +293,17 @@ INLINE _Bool __heddle_claimed(_Bool ok, struct hook_self *self, uint64_t first, 
 		return (claim(self, 0) & kind) != 0;
 	if ((int64_t)stride > (int64_t)HOOK_PAGE || (int64_t)stride < -(int64_t)HOOK_PAGE)
 		return __heddle_apart(self, first, stride, more, size, kind);
-	if (last - page > 1)
-		return __heddle_pages(self, page, last, kind);
-	return ((page | last) < HOOK_PAGES) && (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;
+	if (last - page <= 1 && (page | last) < HOOK_PAGES && GET(self->claims[page]) & GET(self->claims[last]) & kind)
+		return 1;
+	return __heddle_pages(self, page, last, kind, 1);
 }
 
-/* Is all of it claimed? Not if it is much: that takes as long, and loops in a loop seldom access all between. */
-INLINE _Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint8_t kind)
+/* Is all of it claimed? Not if it is much: that takes as long, and loops in a loop seldom access all between. touched:
+   so many bytes, at most; if that is little, the rest may be what others are about to use. */
+INLINE _Bool __heddle_span(_Bool ok, struct hook_self *self, uint64_t first, uint64_t size, uint64_t touched,
+			   uint8_t kind)
 {
-	return ok && size <= HOOK_BYTES_MAX && pages_claimed(self, first, first + size - 1, kind);
+	return ok && size <= HOOK_BYTES_MAX && pages_claimed(self, first, first + size - 1, kind, 2 * touched >= size);
 }
 
 /* What a poll counts. */
@@ -415,6 +418,7 @@ KEPT const struct hook_ops __heddle_native_ops = {
 #define NOTHING(name) __heddle_nothing,
 	HOOK_OPS(NOTHING)
 #undef NOTHING
+		.ahead = __heddle_nothing,
 };
 
 /* Preserves all, as who calls it: see forget_processor() in emit.c. */
@@ -453,6 +457,7 @@ KEPT const struct hook_ops __heddle_first_ops = {
 #define MEMBER(name) __heddle_first_##name,
 	HOOK_OPS(MEMBER)
 #undef MEMBER
+		.ahead = __heddle_nothing,
 };
 
 /* All threads write here before they are attached; nobody reads what they count. */
@@ -491,11 +496,20 @@ KEPT HOOK_CALL __attribute__((noinline, cold)) void __heddle_store_end(uint64_t 
 	__heddle_let_go(events, opened);
 }
 
+/* Claims of pages that will be accessed now, in this bracket, of which some are missing. */
+static __attribute__((noinline, cold)) _Bool ahead(struct hook_self *self, uint64_t page, uint64_t last, uint8_t kind)
+{
+	uint64_t first = page << HOOK_PAGE_SHIFT, size = (last - page + 1) << HOOK_PAGE_SHIFT;
+
+	return size <= HOOK_AHEAD && self->ops->ahead(self, 0, (void *)first, size, kind, 0).value;
+}
+
 /* Eight claims at a time. Each byte of the eight is as good as if it had been loaded alone. */
-KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint64_t page, uint64_t last, uint8_t kind)
+KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind,
+						    _Bool wanted)
 {
 	const uint8_t *claims = self->claims;
-	uint64_t all = kind * 0x0101010101010101ull, eight = all;
+	uint64_t page = first, all = kind * 0x0101010101010101ull, eight = all;
 	uint8_t has = kind;
 
 	if (page > last || last >= HOOK_PAGES)
@@ -506,18 +520,20 @@ KEPT __attribute__((noinline)) _Bool __heddle_pages(struct hook_self *self, uint
 		eight &= __atomic_load_n((const uint64_t *)&claims[page], __ATOMIC_RELAXED);
 	for (; page <= last; page++)
 		has &= GET(claims[page]);
-	return has && eight == all;
+	return (has && eight == all) || (wanted && ahead(self, first, last, kind));
 }
 
 /* Steps so long that pages between them are not touched. */
 KEPT __attribute__((noinline)) _Bool __heddle_apart(struct hook_self *self, uint64_t addr, uint64_t stride,
 						    uint64_t more, uint64_t size, uint8_t kind)
 {
-	uint8_t has = kind;
-
-	for (uint64_t i = 0; i <= more; i++, addr += stride)
-		has &= claim(self, addr) & claim(self, addr + size - 1);
-	return has != 0;
+	for (uint64_t i = 0; i <= more; i++, addr += stride) {
+		uint64_t last = addr + size - 1;
+		if (!(claim(self, addr) & claim(self, last) & kind) &&
+		    !ahead(self, addr >> HOOK_PAGE_SHIFT, last >> HOOK_PAGE_SHIFT, kind))
+			return 0;
+	}
+	return 1;
 }
 
 /* In the bracket, and only where this thread may read: nobody changes it before the call has read it. Not into another

@@ -64,7 +64,7 @@
 #define HOOKS_H
 #include <stdint.h>
 
-#define HOOK_VERSION 8
+#define HOOK_VERSION 9
 
 #define HOOK_PAGE_SHIFT 9
 #define HOOK_PAGE	(1ull << HOOK_PAGE_SHIFT)
@@ -72,9 +72,10 @@
 #define HOOK_FAR	(1ull << 24)
 #define HOOK_HELD	1024 /* events or jumps back, after which others get their turn in a bracket held over a loop */
 #define HOOK_POLL_EACH	256  /* jumps back, of which one comes by a poll: compiler/polls.c */
-#define HOOK_ROUNDS_MAX (1ull << 18)  /* of a loop in one bracket, for which others may have to wait */
-#define HOOK_BYTES_MAX	(64ull << 10) /* of a call in one bracket, likewise */
-#define HOOK_RANGE_MAX	8192	      /* of an access in one bracket */
+#define HOOK_ROUNDS_MAX (1ull << 18)   /* of a loop in one bracket, for which others may have to wait */
+#define HOOK_BYTES_MAX	(64ull << 10)  /* of a call in one bracket, likewise */
+#define HOOK_AHEAD	(256ull << 10) /* of claims that are asked for at once */
+#define HOOK_RANGE_MAX	8192	       /* of an access in one bracket */
 
 /* Bits of a claim. Words: some granules of the page may be the thread's own, which entry.S looks up where the claim is
    missing. */
@@ -147,6 +148,10 @@ struct hook_ops {
 #define HOOK_MEMBER(name) hook_function *name;
 	HOOK_OPS(HOOK_MEMBER)
 #undef HOOK_MEMBER
+	/* No hook: accesses come next that want these claims. Gets what can be had at once; neither waits nor counts, and
+	   begins no handler. In a bracket; only where claims have a mask. a: bytes, b: HOOK_READ | HOOK_WRITE. value: are
+	   all there now? */
+	hook_function *ahead;
 };
 
 /* One per thread. Under heddle it lies in the header of the thread's ring, so that a kill leaves the count behind. */

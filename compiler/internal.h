@@ -242,6 +242,7 @@ struct plugin_range {
 	LLVMValueRef addr;
 	uint64_t size;
 	bool writes;
+	const void *places; /* of a nest: at so many at most */
 };
 struct loop_copier {
 	void *arg;

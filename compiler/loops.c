@@ -8,7 +8,9 @@
  *	original:  the loop, with hooks
  *
  * All this is in a bracket that is held (held.c). While it is open nobody takes a claim away, so what was checked
- * before the loop holds to its end. Each access counts as an event in both copies.
+ * before the loop holds to its end. Each access counts as an event in both copies. Claims that are missing are asked for
+ * at once (ahead() in fast.c): where threads let go of what they used in a phase, the next phase has none, and the
+ * first access that misses would be too late for this loop.
  *
  * Only loops that are left at the end of a round, and whose hooked accesses are made in every round: so their number is
  * known, and all addresses up to the last are accessed. Nothing in such a loop waits or calls.
@@ -17,7 +19,7 @@
  * of loops in it, is copied as a whole if everything in it is bounded before it begins: rounds, accesses, addresses.
  * Its copy counts accesses and polls as they come, so it may leave some out; all that is checked before is that what
  * lies within the bounds is claimed. What is bounded too generously, or has gaps that are another thread's, runs as if
- * it were no nest.
+ * it were no nest; and claims are asked for only if at least half of what lies within the bounds may be accessed.
  *
  * Perhaps none of its accesses is made, so its copy may end with the count that it began with. Who waits for the
  * bracket would see nothing of it, however often that happened: so a copy closes the bracket behind it where a poll
@@ -37,7 +39,8 @@ struct together {
 	const void *begin, *step; /* what scalar evolution knows; step NULL: always at the same place */
 	int64_t from, to;
 	bool writes;
-	LLVMValueRef first, stride;
+	const void *places; /* of a nest, of one of them */
+	LLVMValueRef first, stride, touched;
 };
 #define TOGETHER_MOST 24
 struct copying {
@@ -89,7 +92,7 @@ static int load_or_store(struct copying *c, LLVMValueRef inst, bool writes, stru
 	    LLVMGetOrdering(inst) != LLVMAtomicOrderingNotAtomic)
 		return -1;
 	*to = (struct plugin_range){ LLVMGetOperand(inst, writes),
-				     LLVMStoreSizeOfType(LLVMGetModuleDataLayout(c->m->module), type), writes };
+				     LLVMStoreSizeOfType(LLVMGetModuleDataLayout(c->m->module), type), writes, NULL };
 	return 1;
 }
 
@@ -103,9 +106,9 @@ static int memory_call(LLVMValueRef inst, unsigned sides, struct plugin_range to
 	if (LLVMIsAConstantInt(is_volatile) && LLVMConstIntGetZExtValue(is_volatile))
 		return -1;
 	if (sides & HOOK_WRITE)
-		to[n++] = (struct plugin_range){ LLVMGetOperand(inst, 0), size, true };
+		to[n++] = (struct plugin_range){ LLVMGetOperand(inst, 0), size, true, NULL };
 	if (sides & HOOK_READ)
-		to[n++] = (struct plugin_range){ LLVMGetOperand(inst, 1), size, false };
+		to[n++] = (struct plugin_range){ LLVMGetOperand(inst, 1), size, false, NULL };
 	return n;
 }
 
@@ -157,8 +160,11 @@ static bool add(void *arg, struct plugin_copying *copying, const void *first, co
 	}
 	if (c->together_count == TOGETHER_MOST)
 		return false;
-	c->together[c->together_count++] =
-		(struct together){ first, stride, 0, (int64_t)range->size, range->writes, NULL, NULL };
+	c->together[c->together_count++] = (struct together){ .begin = first,
+							      .step = stride,
+							      .to = (int64_t)range->size,
+							      .writes = range->writes,
+							      .places = range->places };
 	return true;
 }
 
@@ -170,6 +176,7 @@ static void expand(void *arg, struct plugin_copying *copying, LLVMValueRef at)
 		struct together *t = &c->together[i];
 		t->stride = t->step ? plugin_expand_stride(copying, t->step, at) : number(c->m, 0);
 		t->first = plugin_expand_address(copying, t->begin, t->from, at);
+		t->touched = t->places ? plugin_expand_stride(copying, t->places, at) : NULL;
 	}
 }
 
@@ -211,7 +218,8 @@ static LLVMValueRef is_claimed(struct copying *c, const struct together *t, LLVM
 	LLVMValueRef kind = kind_number(m, t->writes ? HOOK_WRITE : HOOK_READ);
 
 	if (c->nest)
-		return CALL_FAST(span, ok, self, t->first, LLVMBuildAdd(builder, t->stride, size, ""), kind);
+		return CALL_FAST(span, ok, self, t->first, LLVMBuildAdd(builder, t->stride, size, ""),
+				 LLVMBuildMul(builder, t->touched, size, ""), kind);
 	return CALL_FAST(claimed, ok, self, t->first, t->stride, more, size, kind);
 }
 

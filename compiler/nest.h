@@ -156,9 +156,25 @@ struct Nest {
 		return all;
 	}
 
+	const SCEV *address_of(Value *address)
+	{
+		return evolution.getPtrToIntExpr(evolution.getSCEV(address), type);
+	}
+
+	/* How many different addresses there are, at most. */
+	const SCEV *places(Value *address, const BasicBlock *block)
+	{
+		const SCEV *number = address_of(address), *all = constant(1);
+		for (const Loop *loop = loops.getLoopFor(block); loop;
+		     loop = loop == &outer ? nullptr : loop->getParentLoop())
+			if (!evolution.isLoopInvariant(number, loop))
+				all = evolution.getMulExpr(all, evolution.getAddExpr(taken_by(*loop), constant(1)));
+		return all;
+	}
+
 	bool span_of(Value *address, Span &to)
 	{
-		const SCEV *number = evolution.getPtrToIntExpr(evolution.getSCEV(address), type);
+		const SCEV *number = address_of(address);
 		return !isa<SCEVCouldNotCompute>(number) && find_span(number, to) &&
 		       expander.isSafeToExpandAt(to.low, end) && expander.isSafeToExpandAt(to.length, end);
 	}

@@ -20,7 +20,8 @@ extern char gate_window[], gate_svc[], gate_held[], gate_restorer[];
 extern char user_begin[], user_end[], user_fault[];
 extern char user_vectors_begin[], user_vectors_end[], user_vectors_fault[]; /* empty on x86-64 */
 extern char hook_short_load[], hook_short_store[], hook_short_end[]; /* the hooks of granules that are a thread's own */
-extern char short_load[], short_store[];			     /* where they go on if they are not */
+extern char hook_ahead[];
+extern char short_load[], short_store[];				   /* where they go on if they are not */
 extern char image_text_end[], image_data[], image_file_end[], image_end[]; /* loader.lds */
 void syscall_entry(void);
 void atomic_entry(void);

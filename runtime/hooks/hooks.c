@@ -29,6 +29,7 @@ void order_start(void)
 {
 #define HOOK_FILL(name) hook_table.name = (hook_function *)(uint64_t)hook_entry_##name;
 	HOOK_OPS(HOOK_FILL)
+	hook_table.ahead = (hook_function *)(uint64_t)hook_ahead;
 	hook_table_short = hook_table;
 	hook_table_short.load = (hook_function *)(uint64_t)hook_short_load;
 	hook_table_short.store = (hook_function *)(uint64_t)hook_short_store;
@@ -183,7 +184,7 @@ _Static_assert(HOOK_NUMBER_load == 0 && HOOK_NUMBER_store == 1 && HOOK_NUMBER_lo
 		       HOOK_NUMBER_store_wide == 3 && HOOK_NUMBER_rmw == 4 && HOOK_NUMBER_rmw_wide == 5 &&
 		       HOOK_NUMBER_cas == 6 && HOOK_NUMBER_cas_wide == 7 && HOOK_NUMBER_set == 8 &&
 		       HOOK_NUMBER_copy == 9 && HOOK_NUMBER_enter == 10 && HOOK_NUMBER_leave == 11 &&
-		       HOOK_NUMBER_poll == 12,
+		       HOOK_NUMBER_poll == 12 && HOOK_NUMBER_ahead == 13,
 	       "entry.S lists them in this order");
 
 /*
@@ -232,13 +233,22 @@ static bool is_quick(const struct thread *t, unsigned number)
 	       t->self->events < t->self->until && addr % GRANULE + size <= GRANULE && !turns_wanted;
 }
 
+/* The thread stays in its bracket, and whatever else waits for it comes at the next hook. */
+static bool take_ahead(struct thread *t, uint64_t addr, uint64_t size, uint8_t kind)
+{
+	return scheme_ops->ahead && t->order_begun && t->self->events & 1 &&
+	       scheme_ops->ahead(&t->order, addr, size, kind);
+}
+
 /*
- * From entry.S, before anything of the program's is put away: only the scheme's `quick`. Not done: hook_run() comes
+ * From entry.S, before anything of the program's is put away: only the scheme's `quick`, or `ahead`. Not done: hook_run() comes
  * next.
  */
 struct hook_result hook_run_short(struct thread *t, unsigned number, uint64_t addr, uint64_t size, uint64_t value);
 struct hook_result hook_run_short(struct thread *t, unsigned number, uint64_t addr, uint64_t size, uint64_t value)
 {
+	if (number == HOOK_NUMBER_ahead)
+		return (struct hook_result){ take_ahead(t, addr, size, (uint8_t)value), 1 };
 	bool writes = number == HOOK_NUMBER_store;
 	struct access a; /* not zero: that takes as long as half of the rest */
 	a.addr = addr, a.size = (uint32_t)size, a.granules = 1, a.value[0] = value;

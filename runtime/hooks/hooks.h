@@ -34,7 +34,7 @@ void order_log_grown(struct thread *t);
 /* ---- hooks.c: from the program to the scheme ---------------------------------------------------------------- */
 
 #define HOOK_NUMBER(name) HOOK_NUMBER_##name,
-enum hook_number { HOOK_OPS(HOOK_NUMBER) };
+enum hook_number { HOOK_OPS(HOOK_NUMBER) HOOK_NUMBER_ahead };
 #undef HOOK_NUMBER
 
 /* Replay: waits for ever if the thread had not finished its next access when the recording ended. */

@@ -208,6 +208,9 @@ struct order_ops {
 	   from a shorter way in. false: nothing has happened, and `access` comes next. Optional; not under --chaos or
 	   --verify. */
 	bool (*quick)(struct order_thread *t, struct access *a);
+	/* For schemes with claims: accesses of [addr, addr + size) come next, in the bracket that is open. Gets their
+	   claims as far as nothing needs to be logged or waited for. True: all. Optional. */
+	bool (*ahead)(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);
 	/* On the thread itself, outside of any event, before everything at which it may wait for another thread, at
 	   record or replay: locks, joins, system calls, its own end. May move `events` on. Optional. */
 	void (*pause)(struct order_thread *t, enum order_pause why);

@@ -318,6 +318,7 @@ const struct order_scheme order_region = {
 		.end = record_end,
 		.access = record_access,
 		.quick = words_quick,
+		.ahead = claims_ahead,
 		.pause = record_pause,
 		.hold = hold_range,
 		.drop = hold_drop,

@@ -243,6 +243,8 @@ void claims_let_go(struct order_thread *t, enum order_pause why);
 enum outcome claims_access(struct order_thread *t, struct page *p, struct access *a);
 /* A load or store of a page that is not fine, if that can be had at once. False: it has not been made. */
 bool claims_quick(struct order_thread *t, struct page *p, struct access *a);
+/* Claims of a range that will be accessed in the bracket that is open, as far as they can be had at once. True: all. */
+bool claims_ahead(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind);
 /* Gets a claim to the page that addr lies in, for later: it may be gone at once. LOOK_AGAIN: the page is fine. */
 enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind);
 /* The last region of a thread that may have an access under a claim (or in a granule that it owned) which is gone for

@@ -564,6 +564,34 @@ bool claims_quick(struct order_thread *t, struct page *p, struct access *a)
 	return done;
 }
 
+/*
+ * Before loops that will access all of it: else the first access that misses would have the whole loop run with its
+ * hooks. As above, but there is no access. Its region may be named too early, since the count in memory is older than
+ * the one in the program's registers; but whoever takes the page looks up how far this thread has come.
+ */
+bool claims_ahead(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t kind)
+{
+	struct region_thread *own = region_of(t);
+	bool free = own->claims && !has_many(own);
+
+	for (uint64_t done = 0; free && done < size; done += PAGE_BYTES) {
+		uint64_t at = addr + done;
+		struct page *p = page_of(at);
+		if ((claim_now(own, at) & kind) == kind)
+			continue;
+		if (!trylock_page(p))
+			return false;
+		free = comes_free(t, p, at, kind);
+		order_chaos(t);
+		if (free) {
+			count_return(own, p, at);
+			settle(t, p, at, kind, false);
+		}
+		unlock_page(p);
+	}
+	return free;
+}
+
 /* As claims_access(), but keeps the page although it was taken from somebody, for a range that needs it. */
 enum outcome claims_take(struct order_thread *t, struct page *p, uint64_t addr, uint8_t kind)
 {

@@ -18,7 +18,7 @@ HELD = {
 # Of calls whose bytes are known before.
 BYTES = {
     'the look at the claims of a few bytes': [('(range_claimed(self, first, size, kind) ||', '(last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
-    'the look at the claims of many': [('|| pages_claimed(self, first, last, kind));', '|| 1);')],
+    'the look at the claims of many': [('|| pages_claimed(self, first, last, kind, 1));', '|| 1);')],
 }
 # Of calls on strings.
 STRINGS = {
@@ -28,14 +28,14 @@ STRINGS = {
 }
 # Of loops whose ranges are known before they begin (compiler/loops.c).
 LOOPS = {
-    'the claims of a short range': [('return ((page | last) < HOOK_PAGES) && (GET(self->claims[page]) & GET(self->claims[last]) & kind) != 0;', 'return 1;')],
-    'the claims of a long range': [('\tif (last - page > 1)\n\t\treturn __heddle_pages(self, page, last, kind);\n', '\tif (last - page > 1)\n\t\treturn 1;\n')],
+    'the claims of a short range': [('if (last - page <= 1 && (page | last) < HOOK_PAGES && GET(self->claims[page]) & GET(self->claims[last]) & kind)', 'if (last - page <= 1)')],
+    'the claims of a long range': [('\treturn __heddle_pages(self, page, last, kind, 1);\n', '\treturn last - page > 1 || __heddle_pages(self, page, last, kind, 1);\n')],
     'the next entry of the log': [('events + 2 * (more + 1) * each < self->group_until);', '1);')],
 }
 # Of loops in loops, likewise.
 NESTS = {
-    'the claims': [('return ok && size <= HOOK_BYTES_MAX && pages_claimed(self, first, first + size - 1, kind);', 'return ok;')],
-    'the claims of all but the beginning': [('pages_claimed(self, first, first + size - 1, kind);', 'pages_claimed(self, first, first, kind);')],
+    'the claims': [('return ok && size <= HOOK_BYTES_MAX && pages_claimed(self, first, first + size - 1, kind, 2 * touched >= size);', 'return ok;')],
+    'the claims of all but the beginning': [('pages_claimed(self, first, first + size - 1, kind, 2', 'pages_claimed(self, first, first, kind, 2')],
     'the next entry of the log': [('return both(events + 2 * accesses < self->group_until, ', 'return both(1, ')],
 }
 # Of accesses that follow one another (compiler/groups.c), and of loops with long steps.

@@ -142,6 +142,11 @@ FAULTS = {
         'the region of a page that grew old': ([('leave, n, region_begun(own->self->events), as,', 'leave, n, region_begun(own->self->events) / 2, as,'), FEW, COARSE],
                                                ''),
         'whether a page comes free': ([('bool done = comes_free(t, p, a->addr, kind);', 'bool done = p->state != PAGE_FINE;'), COARSE], ''),
+        'whether the pages of a loop come free': ([('free = comes_free(t, p, at, kind);', 'free = p->state != PAGE_FINE;'), COARSE], 'loops'),
+        'the readers of the pages of a loop': ([('free = comes_free(t, p, at, kind);', 'free = comes_free(t, p, at, HOOK_READ);'), COARSE], 'loops'),
+        'the locks of the pages of a loop': ([('if (!trylock_page(p))\n\t\t\treturn false;\n\t\tfree = comes_free(t, p, at, kind);\n\t\torder_chaos(t);',
+                                               'free = comes_free(t, p, at, kind);\n\t\tfor (int i = 0; i < 30; i++)\n\t\t\torder_chaos(t);'),
+                                              ('settle(t, p, at, kind, false);\n\t\t}\n\t\tunlock_page(p);\n\t}\n\treturn free;', 'settle(t, p, at, kind, false);\n\t\t}\n\t}\n\treturn free;'), COARSE], 'loops'),
         'the last writer of a page':
             ([('region_edge_name(t, p->writer);\n\tif (kind & HOOK_WRITE', 'if (kind & HOOK_WRITE'), COARSE], ''),
         'an event that has begun': ([('bracket_open(own);\n\taccess_begins(t);\n\torder_chaos(t);\n\tbool done', 'order_chaos(t);\n\tbool done'), COARSE], ''),

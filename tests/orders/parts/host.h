@@ -101,6 +101,7 @@ void inline_pause(struct worker *w, enum order_pause why);
 bool inline_access(struct worker *w, struct access *a);
 void inline_bracket(struct worker *w, struct access *a, unsigned n);
 bool inline_span(struct worker *w, struct access_span *s);
+bool inline_loop(struct worker *w, uint64_t *p, unsigned n, bool writes);
 void inline_seen(struct worker *w, uint64_t value);
 void inline_chaos(struct worker *w);
 /* Several granules at once, ascending: all `before`s come before the first access. */

@@ -179,3 +179,33 @@ bool inline_span(struct worker *w, struct access_span *s)
 	leave(w, number);
 	return done;
 }
+
+/* A loop of which all is known before it begins (compiler/loops.c): in one bracket, if the claims can be had for that.
+   Replay goes from access to access, and comes to the same count. False: nothing has happened. */
+bool inline_loop(struct worker *w, uint64_t *p, unsigned n, bool writes)
+{
+	uint64_t addr = (uint64_t)p & ~(HOOK_PAGE - 1), end = (uint64_t)(p + n), events;
+	uint8_t kind = writes ? ACCESS_WRITES : ACCESS_READS;
+
+	if (host_mode != RECORD || !w->self.mask)
+		return false;
+	host_opens(w, p, kind, &events);
+	if (events + 2 * n >= __atomic_load_n(&w->self.until, __ATOMIC_RELAXED) ||
+	    !w->ops->ahead(&w->order, addr, (end - addr + HOOK_PAGE - 1) & ~(HOOK_PAGE - 1), kind)) {
+		__atomic_store_n(&w->self.events, events - 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		inline_chaos(w);
+		if (writes) {
+			__atomic_store_n(&p[i], w->hash + i, __ATOMIC_RELAXED);
+			continue;
+		}
+		uint64_t value = __atomic_load_n(&p[i], __ATOMIC_RELAXED);
+		if (plan.verify)
+			host_remember(w, events / 2 + i, value);
+	}
+	inline_chaos(w);
+	host_closes(w, events + 2 * (n - 1));
+	return true;
+}

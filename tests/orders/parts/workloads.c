@@ -255,6 +255,31 @@ static void handed_over(struct worker *w, uint64_t n)
 		one_handed_over(w);
 }
 
+/* The same by loops, over what may be several pages. */
+static void one_loop(struct worker *w)
+{
+	unsigned m = below(number(w), 4), n = 2 + below(number(w), 2 * PAGE_WORDS),
+		 from = below(number(w), 6 * PAGE_WORDS);
+	bool locked = number(w) & 15, writes = number(w) & 1;
+	uint64_t *p = memory + (number(w) & 15 ? m : below(number(w), 4)) * 8 * PAGE_WORDS + from;
+
+	if (locked)
+		host_lock(w, m);
+	for (unsigned i = inline_loop(w, p, n, writes) ? n : 0; i < n; i++)
+		if (writes)
+			store(w, true, p + i, w->hash + i);
+		else
+			load(w, true, p + i);
+	if (locked)
+		host_unlock(w, m);
+}
+
+static void loops(struct worker *w, uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k += PAGE_WORDS)
+		one_loop(w);
+}
+
 /* Pages that are written from several sides, and then read whole: what came before is mostly past, by a lock. */
 static void one_at_rest(struct worker *w)
 {
@@ -351,6 +376,7 @@ const struct workload workloads[] = {
 	{ "copies", 0, copies, 1, "ranges" },
 	{ "sweeps", 0, sweeps, 1, "page after page" },
 	{ "handed-over", 0, handed_over, 1, "pages that go with a lock" },
+	{ "loops", 0, loops, 1, "the same by loops in one bracket" },
 	{ "at-rest", 0, at_rest, 1, "pages that are written from several sides, then read" },
 	{ "own-words", 0, own_words, 1, "words of one page that are mostly one thread's each" },
 	{ "mixed", 0, mixed, 1, "all of these, and locks" },

@@ -166,7 +166,12 @@ void go_on_if_claimed(struct module *m, LLVMValueRef claims, LLVMValueRef mask, 
 		return;
 	}
 	LLVMBasicBlockRef twice = LLVMInsertBasicBlockInContext(m->context, otherwise, "");
-	go_on_if(m, CALL_FAST(look_pair, claims, mask, addr, kinds), twice);
+	if (size <= 8 && !(size & (size - 1))) {
+		go_on_if(m, CALL_FAST(is_aligned, addr, number(m, size)), twice);
+		go_on_if(m, CALL_FAST(look, claims, mask, addr, kinds), otherwise);
+	} else {
+		go_on_if(m, CALL_FAST(look_pair, claims, mask, addr, kinds), twice);
+	}
 	LLVMBasicBlockRef next = LLVMGetInsertBlock(builder);
 	LLVMPositionBuilderAtEnd(builder, twice);
 	LLVMValueRef both = CALL_FAST(look_twice, claims, mask, addr, number(m, size), kinds);

@@ -13,7 +13,7 @@
 	X(current) X(bracket) X(events) X(close) X(due) \
 	X(undisturbed) X(open_range) X(open_copy) X(open_all) X(open_bytes) X(open_string) \
 	X(rounds) X(nest) X(worth) X(claimed) X(span) X(polls) X(pass_poll) X(passed_many) X(cancel) X(close_many) \
-	X(limit) X(claims) X(mask) X(look) X(look_pair) X(look_twice) \
+	X(limit) X(claims) X(mask) X(look) X(look_pair) X(is_aligned) X(look_twice) \
 	X(publish) X(publish_if) X(limit_if) X(finish) X(let_go) X(due_held) X(due_now)
 /* clang-format on */
 #define EMIT_NUMBER(name) FAST_##name,

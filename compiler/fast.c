@@ -44,6 +44,7 @@ uint64_t __heddle_claims(struct hook_self *self);
 uint64_t __heddle_mask(struct hook_self *self);
 _Bool __heddle_look(uint64_t claims, uint64_t mask, uint64_t addr, uint8_t kind);
 _Bool __heddle_look_pair(uint64_t claims, uint64_t mask, uint64_t addr, uint8_t kind);
+_Bool __heddle_is_aligned(uint64_t addr, uint64_t size);
 _Bool __heddle_look_twice(uint64_t claims, uint64_t mask, uint64_t addr, uint64_t size, uint8_t kind);
 uint64_t __heddle_publish(uint64_t events, uint64_t opened);
 uint64_t __heddle_publish_if(_Bool full, uint64_t events, uint64_t opened);
@@ -162,6 +163,12 @@ INLINE _Bool __heddle_look_pair(uint64_t claims, uint64_t mask, uint64_t addr, u
 	if (kind == HOOK_WRITE) /* who may write may read, and mostly nothing else is there: compared in memory */
 		return pair == (HOOK_READ | HOOK_WRITE) * 0x0101;
 	return !(~pair & kind * 0x0101);
+}
+
+/* Most that may cross a page do not, since they are aligned: there is no telling from their types. */
+INLINE _Bool __heddle_is_aligned(uint64_t addr, uint64_t size)
+{
+	return !(addr & (size - 1));
 }
 
 /* And else: the pages of its first and its last byte. */

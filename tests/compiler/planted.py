@@ -15,6 +15,11 @@ HELD = {
     'the next entry of the log': [('uint64_t until = GET(self->group_until), most = events + 2 * HOOK_HELD;',
                                    'uint64_t until = ~0ull, most = events + 2 * HOOK_HELD;')],
 }
+# Of accesses that may lie in two pages.
+ACROSS = {
+    'whether it is aligned': [('return !(addr & (size - 1));', 'return 1;')],
+    'the claims of two pages': [('return (claim_at(all, mask, addr) & claim_at(all, mask, addr + size - 1) & kind) != 0;', LOOK.replace("(const uint8_t *)claims", "all"))],
+}
 # Of calls whose bytes are known before.
 BYTES = {
     'the look at the claims of a few bytes': [('(range_claimed(self, first, size, kind) ||', '(last >> 12 == first >> 12 || range_claimed(self, first, size, kind) ||')],
@@ -107,6 +112,10 @@ def case_nest_faults(t):
 
 def case_group_faults(t):
     each_is_noticed(t, 'side_by_side', GROUPS)
+
+
+def case_across_faults(t):
+    each_is_noticed(t, 'across_pages', ACROSS)
 
 
 def case_bytes_faults(t):

@@ -252,9 +252,19 @@ OPERATION(poll)
 	return (struct hook_result){ 0, 0 };
 }
 
+/* There is no mask here, so nobody may ask. */
+OPERATION(ahead)
+{
+	(void)self, (void)site, (void)addr, (void)a, (void)b, (void)c;
+	fail("claims are asked for that have no mask");
+	return end(0);
+}
+
 static const struct hook_ops ops = {
 #define MEMBER(name) do_##name,
 	HOOK_OPS(MEMBER)
+#undef MEMBER
+		.ahead = do_ahead,
 };
 
 __attribute__((constructor)) static void start(void)

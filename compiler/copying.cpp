@@ -2,6 +2,8 @@
  * Copies of loops without hooks, which run where all that a loop accesses can be had before it begins (loops.c): what
  * LLVM offers for that only in C++.
  */
+#include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -86,11 +88,19 @@ struct plugin_copying {
 		       (count == 1 || add(loop, ranges[1]));
 	}
 
+	/* A cycle that is entered at several places is no loop, and nobody knows how often it goes round. */
+	bool has_such_cycle(const Loop &loop)
+	{
+		LoopBlocksRPO order(const_cast<Loop *>(&loop));
+		order.perform(&loops);
+		return containsIrreducibleCFG<const BasicBlock *>(order, loops);
+	}
+
 	bool can_be_copied(const Loop &loop)
 	{
 		const BasicBlock *latch = loop.getLoopLatch();
 		return loop.isLoopSimplifyForm() && latch && loop.getExitingBlock() == latch && loop.getExitBlock() &&
-		       loop.isLCSSAForm(tree) && loop.isSafeToClone();
+		       loop.isLCSSAForm(tree) && loop.isSafeToClone() && !has_such_cycle(loop);
 	}
 
 	bool is_suited(const Loop &loop)

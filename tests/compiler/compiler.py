@@ -623,6 +623,15 @@ def case_waited_for(t):
     t.replays(recorded, times=1, timeout=120)
 
 
+def case_entered_twice(t):
+    """Signals come, too, in a cycle that is entered at two places, of which nobody knows how often it goes round."""
+    program = hooked_part(t, 'entered_twice')
+    for number in range(t.count(2, 20)):
+        recorded = t.record([program], trace=t.path(f'trace-{number}'), timeout=60)
+        t.check(recorded.status == 0, f'{recorded}')
+        t.replays(recorded, trace=t.path(f'trace-{number}'), times=1, timeout=60)
+
+
 def case_unattached(t):
     """Threads in the loops with which they begin, many at once."""
     program = hooked_part(t, 'unattached')

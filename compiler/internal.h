@@ -233,6 +233,7 @@ unsigned plugin_rounds(LLVMBasicBlockRef header);
 bool plugin_in_loop(LLVMBasicBlockRef header, LLVMBasicBlockRef block);
 /* Can it be computed earlier, though nobody may want it? */
 bool plugin_is_safe_earlier(LLVMValueRef inst);
+unsigned plugin_alignment(LLVMValueRef access, LLVMValueRef addr);
 bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes);
 /* Gives every loop of the function one block before it and after it, and values used outside a place there. */
 void plugin_tidy_loops(LLVMValueRef function);

@@ -16,6 +16,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 #include <memory>
@@ -311,6 +312,12 @@ struct Place {
 	}
 };
 } // namespace
+
+/* What is known of an address, whatever an access there promises. */
+unsigned plugin_alignment(LLVMValueRef access, LLVMValueRef addr)
+{
+	return (unsigned)getKnownAlignment(unwrap(addr), unwrap<Instruction>(access)->getDataLayout()).value();
+}
 
 /* How far is b behind a, if that is always the same? */
 bool plugin_apart(LLVMModuleRef module, LLVMValueRef a, LLVMValueRef b, int64_t *bytes)

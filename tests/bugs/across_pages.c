@@ -1,7 +1,8 @@
 /*
  * Counters in packed records, some of which lie across two pages of claims; of each, some threads change all eight
  * bytes and some the last one alone. What could go wrong: of a counter that is not aligned only the page is asked for
- * in which it begins, while another thread has the one in which it ends.
+ * in which it begins, while another thread has the one in which it ends; also where the program says that it is
+ * aligned, as C wants it, and processors do not.
  */
 // run: fails
 #include "bugs.h"
@@ -23,6 +24,16 @@ static __attribute__((noinline)) uint64_t count(struct record *r, unsigned round
 	return now;
 }
 
+/* What the compiler takes for aligned. */
+static __attribute__((noinline)) uint64_t count_as_aligned(uint64_t *counter, unsigned round)
+{
+	uint64_t now = *counter;
+
+	breathe(round);
+	*counter = now + 1;
+	return now;
+}
+
 static __attribute__((noinline)) uint64_t count_last(uint8_t *last)
 {
 	*last += 1;
@@ -37,7 +48,9 @@ static void work(unsigned me)
 		uint32_t pick = draw(&state);
 		struct record *r = &records[pick % RECORDS];
 		uint8_t *bytes = (uint8_t *)&r->count;
-		uint64_t v = pick >> 10 & 1 ? count(r, i) : count_last(bytes + LAST);
+		uint64_t v = !(pick >> 10 & 1) ? count_last(bytes + LAST) :
+			     pick >> 11 & 1    ? count(r, i) :
+						 count_as_aligned((uint64_t *)(void *)bytes, i);
 		sums[me] = sums[me] * 31 + v;
 	}
 }

@@ -327,6 +327,12 @@ static bool calls(LLVMValueRef call, const char *name)
 	return LLVMIsAFunction(callee) && !strcmp(LLVMGetValueName2(callee, &len), name);
 }
 
+/* Who waits for a condition releases the mutex, and takes it again. */
+static bool waits_for_condition(LLVMValueRef call)
+{
+	return calls(call, "pthread_cond_wait") || calls(call, "pthread_cond_timedwait");
+}
+
 /* Zero, but for padding, which is undefined. */
 static bool is_zero(LLVMValueRef constant)
 {
@@ -353,7 +359,7 @@ static bool is_plain_mutex(LLVMValueRef g)
 			return false;
 		bool lock = calls(user, "pthread_mutex_lock") || calls(user, "pthread_mutex_unlock") ||
 			    calls(user, "pthread_mutex_trylock") || calls(user, "pthread_mutex_destroy");
-		bool wait = calls(user, "pthread_cond_wait") || calls(user, "pthread_cond_timedwait");
+		bool wait = waits_for_condition(user);
 		bool init = calls(user, "pthread_mutex_init") && LLVMIsNull(LLVMGetOperand(user, 1));
 		if (!(lock || init) && !(wait && LLVMGetOperand(user, 1) == g))
 			return false;
@@ -370,12 +376,17 @@ static void list_mutexes(void)
 			mutexes[mutex_count++] = g;
 }
 
-static uint64_t mutex_bit(LLVMValueRef call)
+static uint64_t bit_of(LLVMValueRef address)
 {
 	for (unsigned i = 0; i < mutex_count; i++)
-		if (LLVMGetOperand(call, 0) == mutexes[i])
+		if (address == mutexes[i])
 			return (uint64_t)1 << i;
 	return 0;
+}
+
+static uint64_t mutex_bit(LLVMValueRef call)
+{
+	return bit_of(LLVMGetOperand(call, 0));
 }
 
 static uint64_t taken_unlock; /* what functions may release whose address is known */
@@ -506,6 +517,8 @@ static uint64_t wanted_by(LLVMValueRef call)
 		misused |= mutex_bit(call);
 		return 0;
 	}
+	if (waits_for_condition(call))
+		return bit_of(LLVMGetOperand(call, 1));
 	return calls(call, "pthread_mutex_unlock") ? mutex_bit(call) : callee ? callee->wants : 0;
 }
 
@@ -516,7 +529,11 @@ static bool find_wanted(struct function *f)
 
 	EACH_INSTRUCTION(f->function, b, i)
 	{
-		if (!is_call(i) || is_before(i))
+		if (!is_call(i))
+			continue;
+		if (calls(i, "pthread_mutex_destroy") && (f->by_threads || is_before(i))) /* nobody can lock it then */
+			misused |= mutex_bit(i);
+		if (is_before(i))
 			continue;
 		uint64_t wanted = wanted_by(i);
 		if (!wanted)

@@ -79,6 +79,21 @@ enum lock_action locksets_action(const struct call *c)
 	return LOCK_NOTHING;
 }
 
+LLVMValueRef locksets_released(const struct call *c)
+{
+	static const char *const waits[] = { "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait",
+					     "cnd_wait", "cnd_timedwait" };
+
+	if (c->kind != EXTERNAL_LOCK)
+		return NULL;
+	if (locksets_action(c) == LOCK_RELEASE)
+		return LLVMGetOperand(c->inst, 0);
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+		if (!strcmp(external_name(LLVMGetCalledValue(c->inst)), waits[i]))
+			return LLVMGetOperand(c->inst, 1);
+	return NULL;
+}
+
 uint64_t locksets_bytes(const struct call *c)
 {
 	const char *name = external_name(LLVMGetCalledValue(c->inst));
@@ -350,7 +365,8 @@ struct held locksets_at(LLVMValueRef inst)
 	return (struct held){ h.writing & good, h.reading & good };
 }
 
-/* A lock that is released where it may not be held lets two in, and so does one that is made anew. */
+/* A lock that is released where it may not be held lets two in, and so does one that is made anew. Who waits for a
+   condition releases one, too. */
 static void find_bad(void)
 {
 	bad = 0;
@@ -358,9 +374,9 @@ static void find_bad(void)
 		bad |= remade_lock(locks[i]) ? BIT(i) : 0;
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
-		if (locksets_action(c) != LOCK_RELEASE || !matters(c))
-			continue;
-		bad |= locksets_may_be(LLVMGetOperand(c->inst, 0)) & ~locksets_at(c->inst).reading;
+		LLVMValueRef released = locksets_released(c);
+		if (released && matters(c))
+			bad |= locksets_may_be(released) & ~locksets_at(c->inst).reading;
 	}
 }
 

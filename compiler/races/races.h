@@ -130,7 +130,9 @@ struct held locksets_at(LLVMValueRef inst);
 enum lock_action { LOCK_NOTHING, LOCK_TAKE, LOCK_TAKE_SHARED, LOCK_TRY, LOCK_TRY_SHARED, LOCK_RELEASE };
 enum lock_action locksets_action(const struct call *c);
 uint64_t locksets_bytes(const struct call *c); /* of the lock that it is about */
-bool locksets_are_safe(void);		       /* is there no lock that is not held by whom it was given to? */
+/* The lock that is free while the call is made, or when it is over: that of an unlock, or of a wait; or NULL. */
+LLVMValueRef locksets_released(const struct call *c);
+bool locksets_are_safe(void); /* is there no lock that is not held by whom it was given to? */
 
 /* taken.c: the address of a lock that is surely held there, alone; NULL: none is known. */
 void taken_begin(void);

@@ -2,11 +2,11 @@
  * Locks that are made anew where somebody may hold them: by pthread_mutex_init() and its like, or by stores over their
  * bytes. Then there may be two who hold such a lock, so it protects nothing.
  *
- * What the first thread does to a lock before there is anybody who takes it does no harm, and neither does the end of
- * its memory.
+ * What the first thread does to a lock before there is anybody who takes it does no harm, unless it destroys the lock
+ * and somebody comes to take it that is not made again; and neither does the end of its memory.
  */
 #include <string.h>
-#include "compiler/races/races.h"
+#include "compiler/races/terms.h"
 
 /* ..._destroy, too: glibc then refuses to lock it. */
 static const char *const makers[] = {
@@ -61,6 +61,33 @@ static bool remakes(const struct call *c)
 	return false;
 }
 
+static bool is_named(const struct call *c, const char *end)
+{
+	const char *name = c->kind == EXTERNAL_LOCK ? external_name(LLVMGetCalledValue(c->inst)) : "";
+	size_t len = strlen(name);
+
+	return len > strlen(end) && !strcmp(name + len - strlen(end), end);
+}
+
+static bool makes(LLVMValueRef inst, void *place)
+{
+	const struct call *c = program_call(inst);
+
+	return c && is_named(c, "_init") && program_single_place(LLVMGetOperand(inst, 0)) == *(uint32_t *)place;
+}
+
+/* Destroyed by this call, is it as it was when others come to take it? */
+static bool stays_destroyed(const struct call *destroys, const struct lock *lock, uint32_t place)
+{
+	for (uint32_t i = 0; i < program.call_count && is_named(destroys, "_destroy"); i++) {
+		const struct call *c = &program.calls[i];
+		if ((c->kind == EXTERNAL_CREATES || c->outside) && threads_begun(c) & lock->takers &&
+		    program_reaches_past(destroys->inst, c->inst, makes, &place))
+			return true;
+	}
+	return false;
+}
+
 bool remade_lock(uint32_t place)
 {
 	struct lock lock = lock_at(place);
@@ -68,7 +95,7 @@ bool remade_lock(uint32_t place)
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
 		if (remakes(c) && program_may_be(LLVMGetOperand(c->inst, 0), place) &&
-		    !is_early(&lock, classes_of(c), threads_alive(c->inst)))
+		    (!is_early(&lock, classes_of(c), threads_alive(c->inst)) || stays_destroyed(c, &lock, place)))
 			return true;
 	}
 	return !stable_each_writer(place, lock.size, is_early_store, &lock);

@@ -90,7 +90,8 @@ bool stable_each_writer(uint32_t place, uint64_t size, bool (*fine)(const struct
 
 enum {
 	DOWN = 1,
-	UP = 2
+	UP = 2,
+	BACK = 4
 }; /* in a function that was called on the way; in the first one, or in one that it returns to */
 
 struct reaching {
@@ -100,55 +101,101 @@ struct reaching {
 		uint8_t how;
 	} * list;
 	size_t count;
+	bool (*stops)(LLVMValueRef inst, void *arg);
+	void *arg;
 };
 
-static void spread(struct reaching *r, uint32_t b, uint8_t how)
+static void add_way(struct reaching *r, uint32_t b, uint8_t how)
 {
-	if (r->seen[b] & (how | UP))
-		return;
 	r->seen[b] |= how;
 	r->list[r->count].block = b;
 	r->list[r->count++].how = how;
 }
 
-static void spread_from(struct reaching *r, uint32_t b, uint8_t how)
+static void spread(struct reaching *r, uint32_t b, uint8_t how)
+{
+	if (!(r->seen[b] & (how | UP)))
+		add_way(r, b, how);
+}
+
+/* Into the middle of a block, behind the call. */
+static void come_back(struct reaching *r, uint32_t b)
+{
+	if (!(r->seen[b] & BACK))
+		add_way(r, b, UP | BACK);
+}
+
+/* Is b behind a in their block? */
+static bool is_behind(LLVMValueRef a, LLVMValueRef b)
+{
+	for (; a; a = LLVMGetNextInstruction(a))
+		if (a == b)
+			return true;
+	return false;
+}
+
+/* The first instruction from this one on in its block that stops the way, or NULL. */
+static LLVMValueRef stop_from(const struct reaching *r, LLVMValueRef inst)
+{
+	for (LLVMValueRef i = r->stops ? inst : NULL; i; i = LLVMGetNextInstruction(i))
+		if (r->stops(i, r->arg))
+			return i;
+	return NULL;
+}
+
+static LLVMValueRef stop_in(const struct reaching *r, uint32_t b)
+{
+	return r->seen[b] & BACK ? NULL : stop_from(r, LLVMGetFirstInstruction(program.blocks[b].ref));
+}
+
+static void spread_from(struct reaching *r, uint32_t b, uint8_t how, LLVMValueRef stop)
 {
 	const struct block *block = &program.blocks[b];
 
-	for (uint32_t i = 0; i < block->next_count; i++)
-		spread(r, block->next[i], how);
 	for (uint32_t i = 0; i < block->call_count; i++) {
 		const struct call *c = &program.calls[block->first_call + i];
-		for (uint32_t k = 0; k < c->callee_count; k++)
+		for (uint32_t k = 0; k < c->callee_count && !(stop && is_behind(stop, c->inst)); k++)
 			spread(r, program.functions[c->callees[k]].first_block, DOWN);
 	}
+	if (stop)
+		return;
+	for (uint32_t i = 0; i < block->next_count; i++)
+		spread(r, block->next[i], how);
 	for (uint32_t i = 0; !block->next_count && how == UP && i < program.call_count; i++)
 		for (uint32_t k = 0; k < program.calls[i].callee_count; k++)
 			if (program.calls[i].callees[k] == block->function)
-				spread(r, program.calls[i].block, UP);
+				come_back(r, program.calls[i].block);
+}
+
+bool program_reaches_past(LLVMValueRef from, LLVMValueRef to, bool (*stops)(LLVMValueRef inst, void *arg), void *arg)
+{
+	uint32_t start = (uint32_t)(program_block_of(from) - program.blocks),
+		 target = (uint32_t)(program_block_of(to) - program.blocks);
+	struct reaching r = { .stops = stops, .arg = arg };
+	bool reaches = false;
+
+	r.seen = calloc(program.block_count + 1, 1);
+	r.list = calloc(3 * program.block_count + 3, sizeof *r.list);
+	if (!r.seen || !r.list)
+		compiler_die("out of memory");
+	LLVMValueRef stop = stop_from(&r, from);
+	for (LLVMValueRef i = from; i && i != stop && start == target; i = LLVMGetNextInstruction(i))
+		reaches |= i == to && i != from;
+	spread_from(&r, start, UP, stop);
+	for (size_t n = 0; n < r.count; n++)
+		spread_from(&r, r.list[n].block, r.list[n].how & (DOWN | UP), stop_in(&r, r.list[n].block));
+	stop = stop_in(&r, target);
+	reaches |= r.seen[target] && !(stop && is_behind(stop, to));
+	free(r.seen);
+	free(r.list);
+	return reaches;
 }
 
 /* After `from` has run, may `to` run? What is called returns to where it was called; what `from` is in, to any of its
    callers. */
 bool program_reaches(LLVMValueRef from, LLVMValueRef to)
 {
-	uint32_t start = (uint32_t)(program_block_of(from) - program.blocks),
-		 target = (uint32_t)(program_block_of(to) - program.blocks);
-	struct reaching r = { calloc(program.block_count + 1, 1), calloc(2 * program.block_count + 2, sizeof *r.list),
-			      0 };
-	bool reaches = false;
-
-	if (!r.seen || !r.list)
-		compiler_die("out of memory");
-	for (LLVMValueRef i = from; i && start == target; i = LLVMGetNextInstruction(i))
-		reaches |= i == to && i != from;
-	spread_from(&r, start, UP);
-	for (size_t n = 0; n < r.count; n++)
-		spread_from(&r, r.list[n].block, r.list[n].how);
-	reaches |= r.seen[target];
-	free(r.seen);
-	free(r.list);
-	return reaches;
+	return program_reaches_past(from, to, NULL, NULL);
 }
 
 /* ---- loads ------------------------------------------------------------------------------------------------------- */

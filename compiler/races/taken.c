@@ -127,7 +127,7 @@ static bool find_kept(LLVMValueRef address)
 	}
 	for (uint32_t i = 0; i < program.call_count; i++) {
 		const struct call *c = &program.calls[i];
-		LLVMValueRef other = locksets_action(c) == LOCK_RELEASE ? LLVMGetOperand(c->inst, 0) : NULL;
+		LLVMValueRef other = locksets_released(c);
 		if (other && last_taken(c->inst) != other && may_be_same(set, objects_of(other)))
 			return false;
 	}

@@ -113,6 +113,8 @@ bool stable_load(LLVMValueRef load, bool by_main);
    or NULL. */
 LLVMValueRef stable_argument_store(LLVMValueRef load, const struct call *create);
 bool program_reaches(LLVMValueRef from, LLVMValueRef to);
+/* ... on a way without an instruction that stops it, of the functions on the way back to the callers? */
+bool program_reaches_past(LLVMValueRef from, LLVMValueRef to, bool (*stops)(LLVMValueRef inst, void *arg), void *arg);
 /* phases.c: what is known of the rounds of loops that two threads are in at the same time. */
 void phases_rounds(LLVMValueRef a, const struct frame *f, unsigned x, LLVMValueRef b, const struct frame *g,
 		   unsigned y);

@@ -4,6 +4,7 @@
  * must be hooked.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "compiler/races/races.h"
 
 static struct party *add(LLVMValueRef inst, LLVMValueRef addr, uint32_t access, uint64_t size, bool write)
@@ -49,6 +50,16 @@ static void add_argument(const struct call *c, unsigned n, uint64_t size, bool w
 		add(c->inst, v, UINT32_MAX, size, write)->frees = frees;
 }
 
+/* What a lock or its attributes are is told in a number behind the last argument. */
+static void add_answer(const struct call *c)
+{
+	const char *name = external_name(LLVMGetCalledValue(c->inst));
+	unsigned count = LLVMGetNumArgOperands(c->inst);
+
+	if (count > 1 && (strstr(name, "_get") || !strcmp(name, "pthread_mutex_setprioceiling")))
+		add_argument(c, count - 1, sizeof(int), true, false);
+}
+
 static void add_call(const struct call *c)
 {
 	if (c->frees) /* by a pointer: the kind is not known */
@@ -62,6 +73,7 @@ static void add_call(const struct call *c)
 	case EXTERNAL_REALLOCATES: add_argument(c, 0, 0, true, true); break;
 	case EXTERNAL_CREATES: add_argument(c, 0, 8, true, false); break;
 	case EXTERNAL_JOINS: add_argument(c, 1, 8, true, false); break;
+	case EXTERNAL_LOCK: add_answer(c); break;
 	case EXTERNAL_SORTS:
 		add_argument(c, 0, 0, true, false);
 		add_argument(c, 1, 0, false, false);

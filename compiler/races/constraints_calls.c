@@ -343,6 +343,7 @@ static bool by_pointer(LLVMValueRef function)
 	case EXTERNAL_CREATES:
 	case EXTERNAL_JOINS:
 	case EXTERNAL_SORTS: return true;
+	case EXTERNAL_LIBC: return external_copies(function);
 	default: return false;
 	}
 }

@@ -50,3 +50,28 @@ bool points_to_moved(LLVMValueRef v, unsigned depth)
 	default: return true;
 	}
 }
+
+static bool is_address(LLVMValueRef v)
+{
+	return LLVMIsAPtrToIntInst(v) || (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMPtrToInt);
+}
+
+bool points_to_is_way(LLVMValueRef v)
+{
+	return LLVMIsABinaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMSub && is_address(LLVMGetOperand(v, 0)) &&
+	       is_address(LLVMGetOperand(v, 1));
+}
+
+bool points_to_keeps_way(LLVMValueRef v, unsigned depth)
+{
+	enum { DEEPEST = 4 };
+
+	for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef user = LLVMGetUser(u);
+		bool compared = LLVMIsAICmpInst(user) || (LLVMIsABinaryOperator(user) && depth < DEEPEST &&
+							  !points_to_keeps_way(user, depth + 1));
+		if (!compared)
+			return true;
+	}
+	return false;
+}

@@ -473,13 +473,6 @@ static void visit_call(LLVMValueRef call)
 
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 
-/* The way from one pointer to another is none. */
-static bool is_distance(LLVMValueRef user)
-{
-	return LLVMGetInstructionOpcode(user) == LLVMSub && LLVMIsAPtrToIntInst(LLVMGetOperand(user, 0)) &&
-	       LLVMIsAPtrToIntInst(LLVMGetOperand(user, 1));
-}
-
 /* A pointer as a number: compared or copied it is still followed. */
 static void visit_ptrtoint(LLVMValueRef i)
 {
@@ -487,7 +480,7 @@ static void visit_ptrtoint(LLVMValueRef i)
 	for (LLVMUseRef u = LLVMGetFirstUse(i); u; u = LLVMGetNextUse(u))
 		switch (LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionOpcode(LLVMGetUser(u)) : LLVMAdd) {
 		case LLVMSub:
-			if (!is_distance(LLVMGetUser(u)))
+			if (!points_to_is_way(LLVMGetUser(u))) /* see open_ways() */
 				give_away(LLVMGetOperand(i, 0));
 			break;
 		case LLVMICmp:
@@ -702,6 +695,23 @@ static void open_known_functions(void)
 					call_outside(i);
 }
 
+/* A way from one object to another. */
+static void open_ways(LLVMValueRef i)
+{
+	LLVMValueRef a = points_to_is_way(i) ? LLVMGetOperand(LLVMGetOperand(i, 0), 0) : NULL;
+	LLVMValueRef b = a ? LLVMGetOperand(LLVMGetOperand(i, 1), 0) : NULL;
+
+	if (!a || !points_to_keeps_way(i, 0) || (value(a) && value(b) && arrow(value(a)) == arrow(value(b))))
+		return;
+	give_away(a);
+	give_away(b);
+}
+
+#define EACH_INSTRUCTION(f, i)                                                                             \
+	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))              \
+		for (LLVMBasicBlockRef b_ = LLVMGetFirstBasicBlock(f); b_; b_ = LLVMGetNextBasicBlock(b_)) \
+			for (LLVMValueRef i = LLVMGetFirstInstruction(b_); i; i = LLVMGetNextInstruction(i))
+
 /* What shared objects point to is shared. */
 static void spread(void)
 {
@@ -724,10 +734,10 @@ void points_to_solve(struct module *module, LLVMValueRef main_function, uint64_t
 	nodes[UNKNOWN].facts.unknown = nodes[UNKNOWN].facts.shared = true;
 	visit_globals();
 	list_taken(main_function);
-	for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
-		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-			for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-				visit(i, f);
+	EACH_INSTRUCTION(f, i)
+	visit(i, f);
+	EACH_INSTRUCTION(f, i)
+	open_ways(i);
 	open_known_functions();
 	spread();
 }

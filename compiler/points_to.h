@@ -33,6 +33,10 @@ bool points_to_function_creates(LLVMValueRef callee); /* of one that is not seen
 /* Of less than 8 bytes: may it be a part of a pointer, moved here as it is? Not what was compared or calculated: shifts
    and the like only move it. */
 bool points_to_moved(LLVMValueRef v, unsigned depth);
+/* Is it the difference of two addresses? And is that used for more than to decide something, such as whether two arrays
+   overlap? Whoever has one of the addresses, and the way from it to the other, has both. */
+bool points_to_is_way(LLVMValueRef v);
+bool points_to_keeps_way(LLVMValueRef v, unsigned depth);
 
 /* Intrinsics, by name, for every analysis of pointers: one that moves none, and one whose result is its first
    argument. */

@@ -242,9 +242,23 @@ static bool goes_round(LLVMValueRef gep, LLVMValueRef base)
 	return false;
 }
 
+/* Some bits of an address choose a byte, such as a digit of it: from all of them it can be put together again. */
+static bool chooses_byte(LLVMValueRef gep, LLVMValueRef index)
+{
+	LLVMValueRef mask = LLVMIsABinaryOperator(index) && LLVMGetInstructionOpcode(index) == LLVMAnd ?
+				    LLVMGetOperand(index, 1) :
+				    NULL;
+
+	return mask && LLVMIsAConstantInt(mask) && LLVMConstIntGetZExtValue(mask) <= UINT8_MAX &&
+	       step_of(gep).stride == 1;
+}
+
 static void visit_gep(LLVMValueRef i)
 {
-	LLVMValueRef base = LLVMGetOperand(i, 0);
+	LLVMValueRef base = LLVMGetOperand(i, 0), index = LLVMGetOperand(i, (unsigned)LLVMGetNumOperands(i) - 1);
+
+	if (chooses_byte(i, index))
+		solve_give(value_node(index));
 
 	if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMPointerTypeKind) { /* a vector of them */
 		solve_move(value_node(i), value_node(base), 0, 1);
@@ -256,14 +270,18 @@ static void visit_gep(LLVMValueRef i)
 	solve_move(value_node(i), value_node(base), s.offset, s.stride);
 }
 
-/* Calculating: the difference of two pointers is none. */
+/* Calculating: the difference of two pointers is none, but may lead from one to the other. */
 static void visit_binary(LLVMValueRef i)
 {
 	LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
 
-	if (!value_may_carry(LLVMTypeOf(i)) || LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMDoubleTypeKind ||
-	    (LLVMGetInstructionOpcode(i) == LLVMSub && LLVMIsAPtrToIntInst(a) && LLVMIsAPtrToIntInst(b)))
+	if (!value_may_carry(LLVMTypeOf(i)) || LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMDoubleTypeKind)
 		return;
+	if (points_to_is_way(i)) {
+		if (points_to_keeps_way(i, 0))
+			solve_difference(value_node(a), value_node(b));
+		return;
+	}
 	solve_move(value_node(i), value_node(a), 0, 1);
 	solve_move(value_node(i), value_node(b), 0, 1);
 }
@@ -328,6 +346,12 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 	case LLVMZExt:
 	case LLVMSExt:
 	case LLVMExtractElement: value_copy(i, LLVMGetOperand(i, 0)); break;
+	case LLVMUIToFP: /* 53 bits are enough for an address */
+	case LLVMSIToFP:
+	case LLVMFPToUI:
+	case LLVMFPToSI:
+	case LLVMFPExt:
+	case LLVMFPTrunc: solve_move(value_node(i), value_node(LLVMGetOperand(i, 0)), 0, 1); break;
 	case LLVMIntToPtr: visit_inttoptr(i); break;
 	case LLVMInsertValue:
 	case LLVMInsertElement:

@@ -51,7 +51,8 @@ void solve_load(node to, node address);
 void solve_number(node n);			    /* a pointer that was a number */
 void solve_store_part(node address, uint32_t size); /* some bytes, of a pointer perhaps: nobody knows of which */
 void solve_store(node address, node from);
-void solve_give(node n); /* code outside may know it */
+void solve_give(node n);	       /* code outside may know it */
+void solve_difference(node a, node b); /* it is kept how far it is from a to b */
 /* called() is run for each function that the node comes to point to, once; (call, NULL): it may be any. */
 void solve_call(node function, LLVMValueRef call);
 void solve_run(void (*called)(LLVMValueRef call, LLVMValueRef function), void (*given)(LLVMValueRef function));

@@ -317,6 +317,18 @@ void solve_give(node n)
 	}
 }
 
+static struct {
+	node a, b;
+} * differences;
+static uint32_t difference_count, difference_room;
+
+void solve_difference(node a, node b)
+{
+	GROW(differences, difference_count, difference_room);
+	differences[difference_count].a = a;
+	differences[difference_count++].b = b;
+}
+
 void solve_call(node function, LLVMValueRef call)
 {
 	if (function)
@@ -528,6 +540,27 @@ static void find_lost(void)
 			add_place(n, UNKNOWN_PLACE);
 }
 
+static bool share_object(const struct bits *x, const struct bits *y)
+{
+	BITS_EACH(x, p)
+	BITS_EACH(y, q)
+	if (places[p].object == places[q].object)
+		return true;
+	return false;
+}
+
+/* When all is known: who knows one of two objects, and the way from it to the other, knows both. */
+static void find_strangers(void)
+{
+	for (uint32_t i = 0; i < difference_count; i++) {
+		node a = find(differences[i].a), b = find(differences[i].b);
+		if (share_object(&nodes[a].places, &nodes[b].places))
+			continue;
+		solve_give(a);
+		solve_give(b);
+	}
+}
+
 void solve_run(void (*called)(LLVMValueRef, LLVMValueRef), void (*given)(LLVMValueRef))
 {
 	struct bits fresh = { 0 };
@@ -549,6 +582,8 @@ void solve_run(void (*called)(LLVMValueRef, LLVMValueRef), void (*given)(LLVMVal
 			given(objects[newly_given[--newly_count]].value);
 		if (!changed)
 			find_lost();
+		if (!changed)
+			find_strangers();
 	}
 	bits_free(&fresh);
 }
@@ -582,6 +617,9 @@ void solve_end(void)
 	free(places);
 	free(order);
 	free(newly_given);
+	free(differences);
+	differences = NULL;
+	difference_count = difference_room = 0;
 	bits_free(&given_places);
 	coarse = false;
 	nodes = NULL;

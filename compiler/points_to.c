@@ -567,6 +567,9 @@ static void visit(LLVMValueRef i, LLVMValueRef function)
 			join(arrow(value(i)), arrow(arrow(value(LLVMGetOperand(i, 0)))));
 		break;
 	case LLVMGetElementPtr:
+		if (LLVMIsNull(LLVMGetOperand(i, 0))) /* the way from there is the address */
+			copy(i, LLVMGetOperand(i, (unsigned)LLVMGetNumOperands(i) - 1));
+		/* fall through */
 	case LLVMBitCast:
 	case LLVMAddrSpaceCast:
 	case LLVMFreeze:

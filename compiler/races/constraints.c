@@ -259,6 +259,8 @@ static void visit_gep(LLVMValueRef i)
 
 	if (chooses_byte(i, index))
 		solve_give(value_node(index));
+	if (LLVMIsNull(base)) /* the way from there is the address */
+		solve_move(value_node(i), value_node(index), 0, 1);
 
 	if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMPointerTypeKind) { /* a vector of them */
 		solve_move(value_node(i), value_node(base), 0, 1);

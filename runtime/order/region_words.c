@@ -100,7 +100,9 @@ static inline bool covered(const struct region_thread *own, uint32_t me, uint64_
 /*
  * Among many readers the word does not say in which region this thread reads: who writes next looks at this thread's
  * count of events (invariant 5). So that must be seen to be in this region before the word is found unlocked for the
- * last time. Once per region: it is the beginning that counts.
+ * last time. Once per region: it is the beginning that counts. (And once more if the read was in vain: before the next
+ * look the runtime may close the bracket for a signal, which takes the beginning back, and there is perhaps no handler,
+ * so no cut.)
  */
 static inline void show_region(struct region_thread *own)
 {
@@ -127,8 +129,12 @@ static INLINED enum outcome read_quickly(struct order_thread *t, struct words *w
 	order_chaos(t);
 	bool done = access_perform(a);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the load, then the last look: a load barrier */
-	if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != writer)
+	if (__atomic_load_n(&w->writer, __ATOMIC_RELAXED) != writer) {
+		own->fenced = 0;
 		return LOOK_AGAIN;
+	}
+	if (!done)
+		own->fenced = 0;
 	return done ? DONE : FAULTS;
 }
 

@@ -10,7 +10,8 @@
  *   NO_STORE_BARRIER  the data may be seen before the lock
  *   PLAIN_UNLOCK      the word's new value is no release store
  *   NO_READ_FENCE     a thread reads among many in a new region that nobody may have seen
- *   FENCED_FOR_GOOD   the fence counts even after the bracket was closed for a wait (needs LOCKS)
+ *   FENCED_FOR_GOOD   the fence counts even after a read that was in vain and a wait, which closes the bracket (needs LOCKS)
+ *   FENCED_AFTER_ALL  ... after a read that was in vain, but not after a wait (needs LOCKS and SIGNALS)
  *   NO_WRITE_FENCE    a writer looks at the counts of many readers before its lock is seen
  *   NO_READER_EDGES   a writer ignores who read before
  *   NO_WRITER_EDGES   who comes after a writer ignores it
@@ -25,6 +26,7 @@
  *   KEPT              a word that was taken from its owner says so only after the access of who took it (with OWNS)
  *   AMONG_READERS     a word becomes a thread's own though others have read it (with OWNS)
  *
+ * SIGNALS: after a read that was in vain the bracket may be closed and opened again: a signal came that comes to nothing.
  * OWNS: a thread that has accessed the word may make it its own, and then needs no lock as long as it is.
  */
 #ifndef ACCESSES
@@ -215,6 +217,22 @@ inline wait_for_word(t)
 	put(t, EVENTS(t), events, 0)
 }
 
+/* A read whose word has changed. Before the next look, the runtime looks whether there is a signal (hook_run()). */
+inline in_vain(t)
+{
+#if !defined(FENCED_AFTER_ALL) && !defined(FENCED_FOR_GOOD)
+	fenced = 0;
+#endif
+#ifdef SIGNALS
+	if
+	:: skip
+	:: events = events & 254; put(t, EVENTS(t), events, 0); events = events | 1; put(t, EVENTS(t), events, 0)
+	fi
+#else
+	skip
+#endif
+}
+
 #ifdef STALE_REGION
 #define OF_NOW(name) 1
 #else
@@ -256,7 +274,7 @@ inline read_word(t)
 #endif
 				if
 				:: again == a -> d_step { seen_read(t, events / 2, rby, rat) }; done = 1
-				:: else
+				:: else -> in_vain(t)
 				fi
 			:: else ->
 				take_lock(t, a, got);

@@ -44,7 +44,7 @@ static void remember_fine(uint64_t page)
 	order_unlock(&fine_lock);
 }
 
-/* They are locked, or the child of a fork has unlocked them: somebody with an old state may take one at once. */
+/* They are locked; somebody with an old state may take one at once. */
 static void clear_words(uint64_t page)
 {
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
@@ -70,13 +70,16 @@ void make_fine(struct page *p, uint64_t addr)
 	set_state(p, PAGE_FINE);
 }
 
-/* In the child of a fork: locks whose holders are not here. Those of coarse pages go, too; nobody here has an old
-   state. */
-static void unlock_words(uint64_t page)
+/* In the child of a fork: of a fine page, locks whose holders are not here; of a coarse one that was fine, those that
+   somebody was about to set or to take away. */
+static void set_locks(uint64_t page)
 {
+	const struct page *p = page_of(page);
+	uint64_t lock = p->state != PAGE_FINE && p->fine ? WORD_LOCKED : 0;
+
 	for (uint64_t at = page; at < page + PAGE_BYTES; at += GRANULE) {
 		struct words *w = order_state(at);
-		w->writer &= ~WORD_LOCKED;
+		w->writer = (w->writer & ~WORD_LOCKED) | lock;
 	}
 }
 
@@ -86,7 +89,7 @@ void change_forked(void)
 	region_process = (region_process + 1) & 0xffff;
 	for (struct fine_block *b = fine_blocks; b; b = b->next)
 		for (uint32_t i = 0; i < b->n; i++)
-			unlock_words(b->page[i]);
+			set_locks(b->page[i]);
 }
 
 /* ---- coarse ------------------------------------------------------------------------------------------------------ */

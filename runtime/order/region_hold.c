@@ -174,8 +174,8 @@ void hold_range(struct order_thread *t, uint64_t addr, uint64_t size, uint8_t ki
 
 	if (!size)
 		return;
-	addr &= (1ull << ORDER_ADDRESS_BITS) -
-		1; /* a tag is no other granule; nor is a wild address, which will fault */
+	/* a tag is no other granule; nor is a wild address, which will fault */
+	addr &= (1ull << ORDER_ADDRESS_BITS) - 1;
 	region_answer(own);
 	give_back(t, false);
 	give_way(own);

@@ -112,7 +112,7 @@ static inline INLINE uint8_t claim(struct hook_self *self, uint64_t addr)
 	return claim_at(self->claims, self->mask, addr);
 }
 
-/* Of all pages from that of one address to that of another. wanted: all of them are, so what is missing is asked for. */
+/* Of all pages from that of one address to that of another. wanted: all of them, so what is missing is asked for. */
 static inline INLINE _Bool pages_claimed(struct hook_self *self, uint64_t first, uint64_t last, uint8_t kind,
 					 _Bool wanted)
 {

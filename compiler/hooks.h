@@ -148,9 +148,9 @@ struct hook_ops {
 #define HOOK_MEMBER(name) hook_function *name;
 	HOOK_OPS(HOOK_MEMBER)
 #undef HOOK_MEMBER
-	/* No hook: accesses come next that want these claims. Gets what can be had at once; neither waits nor counts, and
-	   begins no handler. In a bracket; only where claims have a mask. a: bytes, b: HOOK_READ | HOOK_WRITE. value: are
-	   all there now? */
+	/* No hook: accesses come next that want these claims. Gets what can be had at once; neither waits nor counts,
+	   and begins no handler. In a bracket; only where claims have a mask. a: bytes, b: HOOK_READ | HOOK_WRITE.
+	   value: are all there now? */
 	hook_function *ahead;
 };
 

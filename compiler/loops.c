@@ -8,8 +8,8 @@
  *	original:  the loop, with hooks
  *
  * All this is in a bracket that is held (held.c). While it is open nobody takes a claim away, so what was checked
- * before the loop holds to its end. Each access counts as an event in both copies. Claims that are missing are asked for
- * at once (ahead() in fast.c): where threads let go of what they used in a phase, the next phase has none, and the
+ * before the loop holds to its end. Each access counts as an event in both copies. Claims that are missing are asked
+ * for at once (ahead() in fast.c): where threads let go of what they used in a phase, the next phase has none, and the
  * first access that misses would be too late for this loop.
  *
  * Only loops that are left at the end of a round, and whose hooked accesses are made in every round: so their number is

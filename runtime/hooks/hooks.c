@@ -241,8 +241,8 @@ static bool take_ahead(struct thread *t, uint64_t addr, uint64_t size, uint8_t k
 }
 
 /*
- * From entry.S, before anything of the program's is put away: only the scheme's `quick`, or `ahead`. Not done: hook_run() comes
- * next.
+ * From entry.S, before anything of the program's is put away: only the scheme's `quick`, or `ahead`. Not done:
+ * hook_run() comes next.
  */
 struct hook_result hook_run_short(struct thread *t, unsigned number, uint64_t addr, uint64_t size, uint64_t value);
 struct hook_result hook_run_short(struct thread *t, unsigned number, uint64_t addr, uint64_t size, uint64_t value)

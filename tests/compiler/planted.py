@@ -132,3 +132,15 @@ def case_again_faults(t):
 
 def case_giving_faults(t):
     each_is_noticed(t, 'handed_over', GIVING, 'interpose/pthread.c', chaos=False)
+
+
+# Pages become fine at the first contest, and stay so.
+FINE = [('#define CONTESTS 16', '#define CONTESTS 1'), ('#define LONG_USE 512', '#define LONG_USE (1ull << 40)')]
+
+
+def case_two_addresses(t):
+    """Of one granule, held at once: not for ever."""
+    top, program = plant(t, 'runtime/order/region_claims.c', FINE), t.path('program')
+    t.run_well([f'{top}/bin/heddle-cc', '--select=all', '-O2', '-pthread', f'{ROOT}/tests/compiler/parts/two_addresses.c', '-o', program])
+    for _ in range(3):
+        t.check(is_same(t, top, [program], 0), 'the replay is another run')

@@ -305,6 +305,42 @@ static void find_created(void)
 	}
 }
 
+/* ---- before main() ----------------------------------------------------------------------------------------------- */
+
+/* Constructors of shared libraries run before main(), and may create threads: they know what is exported. But for what
+   C++ makes wherever it is used: libstdc++ has the same, so many programs export some of it. */
+static bool is_exported(LLVMValueRef v)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(v);
+	const char *name = external_name(v);
+
+	if (!strncmp(name, "llvm.", 5) || !strncmp(name, "__heddle_", 9))
+		return false;
+	return !LLVMIsDeclaration(v) && v != program.main_function &&
+	       (linkage == LLVMExternalLinkage || linkage == LLVMWeakAnyLinkage || linkage == LLVMCommonLinkage);
+}
+
+/* A section or assembler with pointers to functions that are called before main(). */
+static bool tells_of_early(const char *text)
+{
+	return text && (strstr(text, ".init_array") || strstr(text, ".preinit_array") || strstr(text, ".ctors"));
+}
+
+/* May code outside use the program before main() begins? */
+static bool is_any_early(void)
+{
+	size_t len;
+	bool any = tells_of_early(LLVMGetModuleInlineAsm(program.m->module, &len));
+
+	for (LLVMValueRef g = LLVMGetFirstGlobal(program.m->module); g; g = LLVMGetNextGlobal(g))
+		any |= is_exported(g) || tells_of_early(LLVMGetSection(g));
+	for (uint32_t i = 0; i < program.function_count; i++)
+		any |= is_exported(program.functions[i].ref);
+	for (LLVMValueRef a = LLVMGetFirstGlobalAlias(program.m->module); a; a = LLVMGetNextGlobalAlias(a))
+		any |= is_exported(a);
+	return any;
+}
+
 /* ---- where the first thread is ----------------------------------------------------------------------------------- */
 
 static bool enter(uint32_t block, uint64_t now, uint64_t before)
@@ -359,7 +395,7 @@ static void settle(void)
 
 static void follow_main(void)
 {
-	by_constructors = 0;
+	by_constructors = is_any_early() ? given_gen | BIT(CLASS_OUTSIDE) : 0;
 	each_constructor(enter_constructor);
 	if (by_constructors) /* in whatever order they run */
 		each_constructor(enter_constructor);

@@ -257,6 +257,11 @@ static bool keeps_nothing(LLVMValueRef function)
 	       bsearch(name_of(function), list, sizeof list / sizeof *list, sizeof *list, compare_name);
 }
 
+static bool is_operator_new(LLVMValueRef function)
+{
+	return external_kind(function) == EXTERNAL_ALLOCATES && !strncmp(name_of(function), "_Zn", 3);
+}
+
 static bool allocates(LLVMValueRef call)
 {
 	unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
@@ -292,9 +297,9 @@ bool points_to_function_creates(LLVMValueRef callee)
 		return true;
 	const char *name = name_of(callee);
 	return !LLVMGetIntrinsicID(callee) && !only_locks(callee) && !keeps_nothing(callee) && !is_libc(name) &&
-	       strncmp(name, "_Znwm", 5) && strncmp(name, "_Znam", 5) && strncmp(name, "__cxa_allocate", 14) &&
-	       strcmp(name, "__cxa_throw") && strcmp(name, "malloc") && strcmp(name, "calloc") &&
-	       strcmp(name, "realloc") && strcmp(name, "pthread_join");
+	       !is_operator_new(callee) && strncmp(name, "__cxa_allocate", 14) && strcmp(name, "__cxa_throw") &&
+	       strcmp(name, "malloc") && strcmp(name, "calloc") && strcmp(name, "realloc") &&
+	       strcmp(name, "pthread_join");
 }
 
 static void call_program(LLVMValueRef call, LLVMValueRef function)
@@ -457,8 +462,7 @@ static void visit_call(LLVMValueRef call)
 		call_create(call, 1);
 	else if (!strcmp(name, "realloc"))
 		copy(call, LLVMGetOperand(call, 0));
-	else if (!strcmp(name, "malloc") || !strcmp(name, "calloc") || !strncmp(name, "_Znwm", 5) ||
-		 !strncmp(name, "_Znam", 5))
+	else if (!strcmp(name, "malloc") || !strcmp(name, "calloc") || is_operator_new(callee))
 		new_object(call);
 	else if (!strcmp(name, "pthread_join") || !strcmp(name, "thrd_join"))
 		give_away_contents(LLVMGetOperand(call, 1));

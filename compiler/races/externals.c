@@ -11,8 +11,29 @@ struct row {
 	enum external kind;
 };
 
-/* In the order of strcmp. */
+/* In the order of strcmp. The operators new and delete that the language itself has: another one, with arguments of the
+   program's, may give memory that somebody has. */
 static const struct row exact[] = {
+	{ "_ZdaPv", EXTERNAL_FREES },
+	{ "_ZdaPvRKSt9nothrow_t", EXTERNAL_FREES },
+	{ "_ZdaPvSt11align_val_t", EXTERNAL_FREES },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", EXTERNAL_FREES },
+	{ "_ZdaPvm", EXTERNAL_FREES },
+	{ "_ZdaPvmSt11align_val_t", EXTERNAL_FREES },
+	{ "_ZdlPv", EXTERNAL_FREES },
+	{ "_ZdlPvRKSt9nothrow_t", EXTERNAL_FREES },
+	{ "_ZdlPvSt11align_val_t", EXTERNAL_FREES },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", EXTERNAL_FREES },
+	{ "_ZdlPvm", EXTERNAL_FREES },
+	{ "_ZdlPvmSt11align_val_t", EXTERNAL_FREES },
+	{ "_Znam", EXTERNAL_ALLOCATES },
+	{ "_ZnamRKSt9nothrow_t", EXTERNAL_ALLOCATES },
+	{ "_ZnamSt11align_val_t", EXTERNAL_ALLOCATES },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", EXTERNAL_ALLOCATES },
+	{ "_Znwm", EXTERNAL_ALLOCATES },
+	{ "_ZnwmRKSt9nothrow_t", EXTERNAL_ALLOCATES },
+	{ "_ZnwmSt11align_val_t", EXTERNAL_ALLOCATES },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", EXTERNAL_ALLOCATES },
 	{ "__cxa_allocate_exception", EXTERNAL_ALLOCATES },
 	{ "__cxa_atexit", EXTERNAL_AT_EXIT },
 	{ "__errno_location", EXTERNAL_HARMLESS },
@@ -131,10 +152,6 @@ static const struct family {
 
 /* Names that the language keeps for itself, by how they begin; the first that fits counts. */
 static const struct row beginnings[] = {
-	{ "_Znwm", EXTERNAL_ALLOCATES },
-	{ "_Znam", EXTERNAL_ALLOCATES },
-	{ "_ZdlPv", EXTERNAL_FREES },
-	{ "_ZdaPv", EXTERNAL_FREES },
 	{ "__cxa_guard", EXTERNAL_LOCK },
 	{ "__cxa_free", EXTERNAL_FREES },
 	{ "__cxa_begin_catch", EXTERNAL_STD },

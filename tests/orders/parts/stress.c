@@ -20,11 +20,12 @@
 #include "runtime/order/light.h"
 #include "weak.h"
 
+enum { WORKLOADS_MOST = 64 };
 static struct {
 	const char *scheme;
 	unsigned runs, replays, rounds, stall, solve;
 	unsigned threads[16];
-	unsigned chosen[16], count; /* workloads */
+	unsigned chosen[WORKLOADS_MOST], count; /* workloads */
 	uint64_t accesses, seed;
 	bool chaos, bench, keep_going, at_once;
 } set = { .runs = 20, .replays = 1, .rounds = 5, .stall = 10, .threads = { 2, 4, 8 }, .seed = 1 };
@@ -86,7 +87,7 @@ static void widen(struct plan *p)
 
 static int stress(const struct order_scheme *scheme)
 {
-	unsigned bad[64] = { 0 }, count[64] = { 0 }, wrong = 0;
+	unsigned bad[WORKLOADS_MOST] = { 0 }, count[WORKLOADS_MOST] = { 0 }, wrong = 0;
 	uint64_t random = set.seed * 0x9E3779B97F4A7C15ull | 1, events = 0, entries = 0;
 
 	for (unsigned run = 0; run < set.runs; run++) {
@@ -340,7 +341,7 @@ static void read_threads(char *list)
 
 static void read_workloads(char *list)
 {
-	for (char *word = strtok(list, ","); word && set.count < 16; word = strtok(0, ",")) {
+	for (char *word = strtok(list, ","); word && set.count < WORKLOADS_MOST; word = strtok(0, ",")) {
 		unsigned i = 0;
 		while (workloads[i].name && strcmp(workloads[i].name, word))
 			i++;

@@ -111,9 +111,7 @@ static void compute_early(struct group *g, LLVMValueRef value)
 
 static void add_check(struct module *m, struct group *g, const struct access *a)
 {
-	bool writes = a->kind == HOOK_STORE;
-	bool alone = a->size == 1 ||
-		     (LLVMGetAlignment(a->inst) >= a->size && plugin_alignment(a->inst, a->addr) >= a->size);
+	bool writes = a->kind == HOOK_STORE, alone = !may_cross(a);
 	int64_t apart;
 
 	for (unsigned i = 0; i < g->checks; i++) {

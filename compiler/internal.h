@@ -173,6 +173,7 @@ void emit_end(void);
 void rewrite_begin(struct module *m);
 void rewrite(struct module *m, size_t id);
 void rewrite_end(void);
+bool may_cross(const struct access *a); /* into another page of claims */
 
 /* loops.c: brings loops into a common form, which must not change afterwards; then gives loops whose accesses are all
    known before they begin a copy without hooks */

@@ -131,12 +131,13 @@ struct Nest {
 		       all_of(outer.getLoopsInPreorder(), [this](const Loop *loop) { return taken_by(*loop); });
 	}
 
-	/* So many, if they are in each round of this loop. */
-	const SCEV *in_all_rounds(const Loop *loop, uint64_t each)
+	/* So many, if they are in each round of this loop; of a value: of those in which it changes. */
+	const SCEV *in_all_rounds(const Loop *loop, uint64_t each, const SCEV *value = nullptr)
 	{
 		const SCEV *all = constant(each);
 		for (; loop; loop = loop == &outer ? nullptr : loop->getParentLoop())
-			all = evolution.getMulExpr(all, evolution.getAddExpr(taken_by(*loop), constant(1)));
+			if (!value || !evolution.isLoopInvariant(value, loop))
+				all = evolution.getMulExpr(all, evolution.getAddExpr(taken_by(*loop), constant(1)));
 		return all;
 	}
 
@@ -164,12 +165,7 @@ struct Nest {
 	/* How many different addresses there are, at most. */
 	const SCEV *places(Value *address, const BasicBlock *block)
 	{
-		const SCEV *number = address_of(address), *all = constant(1);
-		for (const Loop *loop = loops.getLoopFor(block); loop;
-		     loop = loop == &outer ? nullptr : loop->getParentLoop())
-			if (!evolution.isLoopInvariant(number, loop))
-				all = evolution.getMulExpr(all, evolution.getAddExpr(taken_by(*loop), constant(1)));
-		return all;
+		return in_all_rounds(loops.getLoopFor(block), 1, address_of(address));
 	}
 
 	bool span_of(Value *address, Span &to)

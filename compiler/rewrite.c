@@ -252,9 +252,9 @@ static unsigned kinds(const struct access *a)
 }
 
 /* Aligned to its size or more, it cannot cross a page. */
-static bool may_cross(const struct access *a)
+bool may_cross(const struct access *a)
 {
-	return a->size > 1 && (LLVMGetAlignment(a->inst) < a->size || plugin_alignment(a->inst, a->addr) < a->size);
+	return a->size > 1 && plugin_alignment(a->inst, a->addr) < a->size;
 }
 
 /* A range of any length. */
